@@ -1,1 +1,23 @@
-//! 
+//! One program, two views: the [`map`] that people see (statements, conditions, decisions, loops, calls) and the
+//! [`code`] that runs (register code lowered from what clang compiled). Markers tie them together: the same
+//! [`MarkerId`] names a condition in the map, an instruction in the code and an entry in a native trace.
+//!
+//! This crate knows nothing of clang, solvers, processes or output formats. A [`Program`] is verified once by
+//! [`verify`] and immutable afterwards.
+
+pub mod code;
+mod code_text;
+mod ids;
+pub mod map;
+pub mod types;
+mod verify;
+
+pub use ids::*;
+pub use verify::{VerifyError, verify};
+
+/// Everything the later stages may know about the files under test.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub map: map::Map,
+    pub code: code::Code,
+}

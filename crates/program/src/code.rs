@@ -1,0 +1,297 @@
+//! What runs: compact register code, lowered once from LLVM IR.
+//!
+//! Every register holds an integer of 1 to 128 bits, a float as its bit pattern, or a pointer (64 bits). Aggregates
+//! and vectors are flattened into several registers. Address computations are folded to base + Σ index·scale +
+//! constant, and phis are copies on edges. Arithmetic wraps; the `no_signed_wrap` flag remembers where C forbids it.
+
+use crate::{BlockId, CodeFunctionId, GlobalId, IdVec, MarkerId, RegisterId};
+
+#[derive(Debug, Clone, Default)]
+pub struct Code {
+    pub functions: IdVec<CodeFunctionId, Function>,
+    pub globals: IdVec<GlobalId, Global>,
+    /// Source files that locations refer to, as the compiler spells them.
+    pub files: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// Symbol name.
+    pub name: String,
+    pub parameters: Vec<RegisterId>,
+    /// Width in bits of every register.
+    pub registers: IdVec<RegisterId, Width>,
+    /// Widths of the flattened result; empty for `void`.
+    pub results: Vec<Width>,
+    pub variadic: bool,
+    /// Empty for a declaration; otherwise block 0 is the entry.
+    pub blocks: IdVec<BlockId, Block>,
+}
+
+impl Function {
+    pub fn is_declaration(&self) -> bool {
+        self.blocks.is_empty()
+    }
+}
+
+/// Bits.
+pub type Width = u32;
+
+#[derive(Debug, Clone)]
+pub struct Block {
+    pub instructions: Vec<Instruction>,
+    /// One for each instruction, then one for the terminator.
+    pub locations: Vec<Option<Location>>,
+    pub terminator: Terminator,
+}
+
+/// A source location as the compiler knows it, through line markers.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// Index into [`Code::files`].
+    pub file: u32,
+    pub line: u32,
+    pub column: u32,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Operand {
+    Register(RegisterId),
+    /// Zero-extended to 128 bits; also the null pointer.
+    Constant(u128),
+    /// Address of a global plus a byte offset.
+    Global(GlobalId, i64),
+    /// Address of a function.
+    Function(CodeFunctionId),
+    /// LLVM's undef and poison: an uninitialised value.
+    Undefined,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Instruction {
+    Binary(Binary),
+    Compare(Compare),
+    Cast(Cast),
+    Select {
+        out: RegisterId,
+        width: Width,
+        condition: Operand,
+        then: Operand,
+        otherwise: Operand,
+    },
+    /// A stack object of `count` times `size` bytes that lives until the function returns.
+    StackObject {
+        out: RegisterId,
+        size: u64,
+        count: Operand,
+        alignment: u64,
+    },
+    Load {
+        out: RegisterId,
+        width: Width,
+        address: Operand,
+    },
+    Store {
+        width: Width,
+        value: Operand,
+        address: Operand,
+    },
+    Address(Address),
+    Call(Call),
+    /// Copies `size` bytes; the ranges may overlap (`memcpy` and `memmove` alike).
+    CopyMemory {
+        to: Operand,
+        from: Operand,
+        size: Operand,
+    },
+    SetMemory {
+        to: Operand,
+        byte: Operand,
+        size: Operand,
+    },
+    /// The marker of a leaf condition: an event; `out` (32 bits) is 1 if `value` (32 bits) is not zero, else 0.
+    MarkCondition {
+        out: RegisterId,
+        marker: MarkerId,
+        value: Operand,
+    },
+    /// The marker of a switch: an event; `value` (64 bits, extended by its own sign) decides which label is taken.
+    MarkSwitch {
+        marker: MarkerId,
+        value: Operand,
+    },
+    /// The driver asks for an input and wants its bytes at `address`.
+    Input {
+        index: u32,
+        address: Operand,
+    },
+    /// The driver hands out an observed value: `size` bytes at `address`; index 0 is the result.
+    Output {
+        index: u32,
+        address: Operand,
+        size: u64,
+    },
+    /// What this executor cannot run; ends its path by name.
+    Unsupported {
+        what: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Binary {
+    pub op: BinaryOp,
+    pub width: Width,
+    pub out: RegisterId,
+    pub left: Operand,
+    pub right: Operand,
+    /// Overflow of the signed operation is undefined in C here.
+    pub no_signed_wrap: bool,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    UDiv,
+    SDiv,
+    URem,
+    SRem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    LShr,
+    AShr,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compare {
+    pub op: CompareOp,
+    /// Of the operands; the result has 1 bit.
+    pub width: Width,
+    pub out: RegisterId,
+    pub left: Operand,
+    pub right: Operand,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+pub enum CompareOp {
+    Eq,
+    Ne,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+    Slt,
+    Sle,
+    Sgt,
+    Sge,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cast {
+    pub op: CastOp,
+    pub from: Width,
+    pub to: Width,
+    pub out: RegisterId,
+    pub value: Operand,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+pub enum CastOp {
+    /// Also pointer ↔ integer of 64 bits and bit casts: the bits stay.
+    Copy,
+    Truncate,
+    ZeroExtend,
+    SignExtend,
+}
+
+/// `out = base + constant + Σ index·scale`, indices sign-extended to 64 bits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Address {
+    pub out: RegisterId,
+    pub base: Operand,
+    pub constant: i64,
+    pub scaled: Vec<Scaled>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaled {
+    pub index: Operand,
+    pub width: Width,
+    pub scale: i64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub outs: Vec<RegisterId>,
+    pub callee: Callee,
+    pub arguments: Vec<Operand>,
+    pub argument_widths: Vec<Width>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Callee {
+    Direct(CodeFunctionId),
+    /// Through a function pointer.
+    Indirect(Operand),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Terminator {
+    Jump(Edge),
+    Branch { condition: Operand, then: Edge, otherwise: Edge },
+    Switch { value: Operand, width: Width, cases: Vec<(u128, Edge)>, default: Edge },
+    Return(Vec<Operand>),
+    Unreachable,
+}
+
+impl Terminator {
+    /// The edges that leave the block, in order.
+    pub fn edges(&self) -> Vec<&Edge> {
+        match self {
+            Terminator::Jump(edge) => vec![edge],
+            Terminator::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Terminator::Switch { cases, default, .. } => cases.iter().map(|(_, edge)| edge).chain([default]).collect(),
+            Terminator::Return(_) | Terminator::Unreachable => Vec::new(),
+        }
+    }
+}
+
+/// A jump with the phi copies of its target, done all at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    pub target: BlockId,
+    pub copies: Vec<(RegisterId, Operand)>,
+    /// The target dominates the block that jumps: a new iteration of a loop begins.
+    pub back: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Global {
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    pub alignment: u64,
+    /// `const` data: writing is a finding.
+    pub constant: bool,
+    /// Internal linkage.
+    pub internal: bool,
+    /// `None` for a declaration whose value comes from elsewhere.
+    pub initializer: Option<Initializer>,
+}
+
+/// Bytes with the addresses that stand in them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Initializer {
+    pub bytes: Vec<u8>,
+    /// 8-byte addresses at these offsets.
+    pub addresses: Vec<(u64, Operand)>,
+}
+
+impl Code {
+    pub fn function_named(&self, name: &str) -> Option<CodeFunctionId> {
+        self.functions.iter().find(|(_, function)| function.name == name).map(|(id, _)| id)
+    }
+}

@@ -1,0 +1,291 @@
+//! What people see: the functions, conditions, decisions, loops and calls of the user's files.
+
+use std::path::PathBuf;
+
+use crate::types::TypeTable;
+use crate::{EdgeId, FileId, FunctionId, IdVec, MarkerId, NodeId, TypeId};
+
+/// The map of one translation unit.
+#[derive(Debug, Clone, Default)]
+pub struct Map {
+    pub files: IdVec<FileId, SourceFile>,
+    pub types: TypeTable,
+    pub functions: IdVec<FunctionId, Function>,
+    /// Indexed by the number that the marked source carries.
+    pub markers: IdVec<MarkerId, Marker>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// As the user named it (or as an `#include` resolved it).
+    pub path: PathBuf,
+}
+
+/// A place in a user's file; line and column count from 1, columns in bytes.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub file: FileId,
+    pub line: u32,
+    pub column: u32,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cpp,
+}
+
+/// A function with a body in a user's file.
+#[derive(Debug, Clone)]
+pub struct Function {
+    pub name: String,
+    /// Name in the object code.
+    pub symbol: String,
+    pub place: Place,
+    /// The closing brace.
+    pub end: Place,
+    pub language: Language,
+    /// Internal linkage (`static`).
+    pub internal: bool,
+    pub variadic: bool,
+    pub result: TypeId,
+    pub parameters: Vec<Parameter>,
+    /// What a test must provide, in the order in which the driver asks for it: parameters first, then globals.
+    pub inputs: Vec<Input>,
+    /// The generated function of the same translation unit that asks for the inputs, calls this function and hands
+    /// out the results; `Err` says why there is none (for example a parameter whose type cannot be an input yet).
+    pub driver: Result<String, String>,
+    /// The markers inside this function's body, in source order.
+    pub markers: Vec<MarkerId>,
+    pub decisions: Vec<Decision>,
+    pub cfg: Cfg,
+    pub loops: Vec<Loop>,
+    pub calls: Vec<CallSite>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Empty where the source names none.
+    pub name: String,
+    pub type_id: TypeId,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    pub name: String,
+    pub type_id: TypeId,
+    pub origin: InputOrigin,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum InputOrigin {
+    /// The parameter with this index.
+    Parameter(usize),
+    /// A global variable that the function, or one it calls, reads.
+    Global,
+}
+
+/// A decision point of the source that the marked text reports when it is evaluated.
+#[derive(Debug, Clone)]
+pub struct Marker {
+    pub function: FunctionId,
+    /// The condition as the user wrote it (shortened when very long).
+    pub text: String,
+    /// Where it stands in the user's file; inside a macro expansion: where the macro is used.
+    pub place: Place,
+    /// Where it is spelled, which is where llvm-cov reports it; differs from `place` inside macros only.
+    pub spelled: Place,
+    pub kind: MarkerKind,
+    /// The node of the function's control-flow graph that evaluates it.
+    pub node: NodeId,
+}
+
+#[derive(Debug, Clone)]
+pub enum MarkerKind {
+    /// A leaf condition with outcomes 0 (false) and 1 (true).
+    Condition {
+        /// llvm-cov counts its outcomes. (It does not for what it folds to a constant.)
+        counted: bool,
+    },
+    /// A switch: outcome i is the jump to label i; outcome `labels.len()` is the implicit default, where there is none.
+    Switch { labels: Vec<Label>, bits: u32, signed: bool },
+}
+
+/// One `case` or `default` label.
+#[derive(Debug, Clone)]
+pub struct Label {
+    pub values: LabelValues,
+    pub text: String,
+    pub place: Place,
+    pub spelled: Place,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum LabelValues {
+    /// `case LOW:` has `low == high`; GNU `case LOW ... HIGH:` is a range.
+    Range {
+        low: i128,
+        high: i128,
+    },
+    Default,
+}
+
+/// A marker went this way. For a condition 0 is false and 1 is true; for a switch it is the index of the label.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Event {
+    pub marker: MarkerId,
+    pub outcome: u32,
+}
+
+impl Marker {
+    /// How many outcomes it has.
+    pub fn outcomes(&self) -> u32 {
+        match &self.kind {
+            MarkerKind::Condition { .. } => 2,
+            MarkerKind::Switch { labels, .. } if labels.iter().any(|label| label.values == LabelValues::Default) => {
+                labels.len() as u32
+            }
+            MarkerKind::Switch { labels, .. } => labels.len() as u32 + 1,
+        }
+    }
+
+    /// Which outcome a switch takes for this value of its condition; `None` for a condition marker.
+    pub fn switch_outcome(&self, value: i128) -> Option<u32> {
+        let MarkerKind::Switch { labels, .. } = &self.kind else { return None };
+        let matches =
+            |label: &Label| matches!(label.values, LabelValues::Range { low, high } if low <= value && value <= high);
+        let default = || labels.iter().position(|label| label.values == LabelValues::Default);
+        let taken = labels.iter().position(matches).or_else(default).unwrap_or(labels.len());
+        Some(taken as u32)
+    }
+}
+
+/// A condition of the source taken apart at `&&`, `||`, `!` and parentheses.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    pub kind: DecisionKind,
+    pub place: Place,
+    pub formula: Formula,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum DecisionKind {
+    If,
+    While,
+    Do,
+    For,
+    Switch,
+    /// `c ? a : b`
+    Conditional,
+    /// `&&` or `||` whose value is used, e.g. `v = a || b`
+    Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Formula {
+    Leaf(MarkerId),
+    Constant(bool),
+    Not(Box<Formula>),
+    And(Box<Formula>, Box<Formula>),
+    Or(Box<Formula>, Box<Formula>),
+}
+
+impl Formula {
+    /// The leaf conditions from left to right.
+    pub fn leaves(&self) -> Vec<MarkerId> {
+        let mut leaves = Vec::new();
+        self.collect_leaves(&mut leaves);
+        leaves
+    }
+
+    fn collect_leaves(&self, leaves: &mut Vec<MarkerId>) {
+        match self {
+            Formula::Leaf(marker) => leaves.push(*marker),
+            Formula::Constant(_) => {}
+            Formula::Not(inner) => inner.collect_leaves(leaves),
+            Formula::And(left, right) | Formula::Or(left, right) => {
+                left.collect_leaves(leaves);
+                right.collect_leaves(leaves);
+            }
+        }
+    }
+}
+
+/// A control-flow graph: one entry, one exit, a node for each statement and each leaf condition.
+#[derive(Debug, Clone)]
+pub struct Cfg {
+    pub nodes: IdVec<NodeId, Node>,
+    pub edges: IdVec<EdgeId, Edge>,
+    pub entry: NodeId,
+    pub exit: NodeId,
+}
+
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub kind: NodeKind,
+    pub place: Place,
+    /// The statement or condition as the user wrote it, shortened to one line.
+    pub text: String,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum NodeKind {
+    Entry,
+    Exit,
+    Statement,
+    /// A leaf condition; two outgoing edges.
+    Condition(MarkerId),
+    /// A switch; one outgoing edge for each outcome.
+    Switch(MarkerId),
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Edge {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub label: EdgeLabel,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum EdgeLabel {
+    Always,
+    Outcome(Event),
+}
+
+#[derive(Debug, Clone)]
+pub struct Loop {
+    pub kind: LoopKind,
+    pub place: Place,
+    /// Where every iteration begins.
+    pub head: NodeId,
+    pub back_edges: Vec<EdgeId>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum LoopKind {
+    While,
+    Do,
+    For,
+    Goto,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSite {
+    /// `None` for a call through a pointer.
+    pub callee: Option<String>,
+    pub place: Place,
+    pub node: NodeId,
+}
+
+impl Function {
+    /// McCabe's number: edges − nodes + 2, the exit's edge back to the entry not counted.
+    pub fn mccabe(&self) -> i64 {
+        self.cfg.edges.len() as i64 - self.cfg.nodes.len() as i64 + 2
+    }
+}
+
+impl Map {
+    pub fn function_named(&self, name: &str) -> Option<FunctionId> {
+        self.functions.iter().find(|(_, function)| function.name == name).map(|(id, _)| id)
+    }
+}
