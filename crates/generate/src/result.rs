@@ -1,0 +1,148 @@
+//! What generation hands to reports.
+
+use branchwise_goals::{Goal, GoalId, TestId, Verdict};
+use branchwise_program::FunctionId;
+use branchwise_program::map::{Event, Place};
+use branchwise_replay::{Observation, TestCase};
+
+/// The result for one file.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub functions: Vec<FunctionReport>,
+    pub replay: ReplaySummary,
+}
+
+/// The result for one unit under test.
+#[derive(Debug, Clone)]
+pub struct FunctionReport {
+    pub function: FunctionId,
+    pub goals: Vec<GoalReport>,
+    pub tests: Vec<Test>,
+    pub findings: Vec<Finding>,
+    pub work: Work,
+    /// Why nothing could be done, e.g. a parameter type that cannot be an input yet. All goals are unknown then.
+    pub trouble: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct GoalReport {
+    pub id: GoalId,
+    pub goal: Goal,
+    pub verdict: Verdict,
+}
+
+/// A test of the minimised suite.
+#[derive(Debug, Clone)]
+pub struct Test {
+    pub id: TestId,
+    pub case: TestCase,
+    pub observation: Observation,
+    pub source: TestSource,
+    /// The goals that this test reaches natively.
+    pub covers: Vec<GoalId>,
+    /// The goals for which it is in the suite: covered by no earlier test of it.
+    pub kept_for: Vec<GoalId>,
+    /// The decisions it takes (the native trace).
+    pub path: Vec<Event>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum TestSource {
+    /// The first input, before anything was solved.
+    Initial,
+    Concolic,
+}
+
+impl TestSource {
+    pub fn name(self) -> &'static str {
+        match self {
+            TestSource::Initial => "initial",
+            TestSource::Concolic => "concolic",
+        }
+    }
+}
+
+/// A bad end with an input that shows it.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    pub kind: FindingKind,
+    pub place: Option<Place>,
+    pub message: String,
+    pub case: TestCase,
+    /// The test of the suite with this input, where it is one.
+    pub test: Option<TestId>,
+    pub observation: Option<Observation>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingKind {
+    OutOfBounds,
+    NullDereference,
+    InvalidPointer,
+    DivisionByZero,
+    SignedOverflow,
+    WriteToConstant,
+    UninitialisedRead,
+    Abort,
+    DoesNotReturn,
+}
+
+impl FindingKind {
+    /// As the JSON names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingKind::OutOfBounds => "out_of_bounds",
+            FindingKind::NullDereference => "null_dereference",
+            FindingKind::InvalidPointer => "invalid_pointer",
+            FindingKind::DivisionByZero => "division_by_zero",
+            FindingKind::SignedOverflow => "signed_overflow",
+            FindingKind::WriteToConstant => "write_to_constant",
+            FindingKind::UninitialisedRead => "uninitialised_read",
+            FindingKind::Abort => "abort",
+            FindingKind::DoesNotReturn => "does_not_return",
+        }
+    }
+}
+
+/// The work done for one unit.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    pub paths: u64,
+    pub redundant_tests: u64,
+    pub infeasible_prefixes: u64,
+    /// Layer name and how many queries it settled, in the order of the chain.
+    pub solver_calls: Vec<(String, u64)>,
+    pub instructions: u64,
+    pub seconds: f64,
+}
+
+/// What the native replay measured over all units.
+#[derive(Debug, Clone, Default)]
+pub struct ReplaySummary {
+    /// First line of the compiler's `--version`.
+    pub compiler: String,
+    /// As llvm-cov counts them in the functions under test.
+    pub branch_outcomes: u64,
+    /// By the native marker log.
+    pub covered: u64,
+    pub covered_llvm_cov: u64,
+    pub disagreements: Vec<Disagreement>,
+}
+
+/// A difference between what was predicted, what ran and what was measured: a bug of ours.
+#[derive(Debug, Clone)]
+pub struct Disagreement {
+    pub function: String,
+    pub test: Option<TestId>,
+    pub what: String,
+}
+
+/// What happens while generation runs; terminal and logs only read these.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    FileLoaded { functions: usize },
+    FunctionStarted { name: String, goals: usize },
+    GoalsReached { name: String, reached: usize, goals: usize },
+    FunctionFinished { name: String },
+    Replaying { tests: usize },
+}

@@ -1,0 +1,77 @@
+//! The ledger: which goals there are and what is known of each.
+
+use std::collections::BTreeMap;
+
+use branchwise_program::MarkerId;
+use branchwise_program::map::Event;
+
+use crate::{Goal, GoalId};
+
+/// The goals of one unit under test and which of them a trace has reached.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    goals: Vec<Goal>,
+    reached: Vec<bool>,
+    by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
+    open: usize,
+}
+
+impl Ledger {
+    pub fn new(goals: Vec<Goal>) -> Self {
+        let mut by_marker: BTreeMap<MarkerId, Vec<GoalId>> = BTreeMap::new();
+        for (index, goal) in goals.iter().enumerate() {
+            by_marker.entry(goal.marker).or_default().push(GoalId(index as u32));
+        }
+        Ledger { reached: vec![false; goals.len()], open: goals.len(), goals, by_marker }
+    }
+
+    pub fn goals(&self) -> impl Iterator<Item = (GoalId, &Goal)> {
+        self.goals.iter().enumerate().map(|(index, goal)| (GoalId(index as u32), goal))
+    }
+
+    pub fn goal(&self, id: GoalId) -> &Goal {
+        &self.goals[id.0 as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.goals.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.goals.is_empty()
+    }
+
+    /// How many goals no trace has reached.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    pub fn is_reached(&self, id: GoalId) -> bool {
+        self.reached[id.0 as usize]
+    }
+
+    /// The goals that this event reaches.
+    pub fn reached_by(&self, event: Event) -> impl Iterator<Item = GoalId> {
+        let candidates = self.by_marker.get(&event.marker).map_or(&[][..], Vec::as_slice);
+        candidates.iter().copied().filter(move |&id| self.goal(id).reached_by(event))
+    }
+
+    /// Whether this event would reach a goal that is still open.
+    pub fn would_help(&self, event: Event) -> bool {
+        self.reached_by(event).any(|id| !self.is_reached(id))
+    }
+
+    /// Notes a trace; returns the goals that it reaches first.
+    pub fn note(&mut self, trace: &[Event]) -> Vec<GoalId> {
+        let mut fresh = Vec::new();
+        for &event in trace {
+            let reached: Vec<GoalId> = self.reached_by(event).filter(|&id| !self.is_reached(id)).collect();
+            for id in reached {
+                self.reached[id.0 as usize] = true;
+                self.open -= 1;
+                fresh.push(id);
+            }
+        }
+        fresh
+    }
+}

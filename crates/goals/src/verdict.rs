@@ -1,0 +1,68 @@
+//! How a goal ends.
+
+/// Number of a test within its function, from 1.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TestId(pub u32);
+
+/// A goal ends as exactly one of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// By these tests, replayed and measured.
+    Covered {
+        tests: Vec<TestId>,
+    },
+    /// No input that the declared domains allow takes it.
+    Infeasible(Evidence),
+    /// No input within these bounds takes it.
+    InfeasibleWithinBounds {
+        bounds: Vec<Bound>,
+        evidence: Evidence,
+    },
+    Unknown(UnknownReason),
+}
+
+/// Why no input can take it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// How it was shown, e.g. "every path was explored".
+    pub proof: String,
+    /// Paths executed and prefixes refuted in that proof.
+    pub paths: u64,
+    pub refuted_prefixes: u64,
+    /// What the proof takes for granted about the inputs, one sentence each.
+    pub assumptions: Vec<String>,
+}
+
+/// A bound that cut the search.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bound {
+    /// E.g. "iterations of the loop at shape.c:12", "elements behind pointer 'p'".
+    pub what: String,
+    pub limit: u64,
+}
+
+/// What stopped us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownReason {
+    /// One sentence.
+    pub reason: String,
+    /// The condition that blocks, as text, where one is known.
+    pub blocking: Option<String>,
+    /// Solver calls and paths spent.
+    pub paths: u64,
+    pub solver_calls: u64,
+    /// The test that came closest.
+    pub closest: Option<TestId>,
+}
+
+impl Verdict {
+    /// As the JSON names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Covered { .. } => "covered",
+            Verdict::Infeasible(_) => "infeasible",
+            Verdict::InfeasibleWithinBounds { .. } => "infeasible_within_bounds",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+}

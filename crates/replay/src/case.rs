@@ -1,0 +1,69 @@
+//! A test case as bytes with pointers, and what was observed when it ran.
+
+use branchwise_program::map::Event;
+use branchwise_program::{FunctionId, TypeId};
+
+/// One call of a unit under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestCase {
+    pub function: FunctionId,
+    /// One for each of the function's inputs, in order.
+    pub inputs: Vec<Blob>,
+    /// What pointers point to.
+    pub objects: Vec<Object>,
+}
+
+/// Bytes of a C object; 8-byte pointers that are not null stand in `pointers`, their bytes here are zero.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blob {
+    pub bytes: Vec<u8>,
+    /// Sorted by `at`.
+    pub pointers: Vec<PointerAt>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct PointerAt {
+    /// Byte offset of the pointer within its blob.
+    pub at: u64,
+    /// Index into [`TestCase::objects`].
+    pub object: usize,
+    /// Byte offset within that object.
+    pub offset: u64,
+}
+
+/// An array of `count` elements that an input points to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    pub element: TypeId,
+    pub count: u64,
+    pub blob: Blob,
+}
+
+/// What the native run of a test case did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    pub end: NativeEnd,
+    /// The marker log.
+    pub events: Vec<Event>,
+    /// The log was full: `events` is a prefix of what happened.
+    pub truncated: bool,
+    /// The function's result (`None` for `void` or when it did not return). Pointers into input objects are resolved,
+    /// others are left as they are.
+    pub result: Option<Blob>,
+    /// The inputs' variables after the call, where the driver hands them out (globals).
+    pub inputs_after: Vec<Option<Blob>>,
+    /// The objects after the call; empty when it did not return.
+    pub objects_after: Vec<Blob>,
+}
+
+/// How the native run ended.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum NativeEnd {
+    Returned,
+    /// `exit` with this status.
+    Exited(i32),
+    /// A signal such as SIGSEGV or SIGABRT.
+    Signal(i32),
+    /// Stopped at the limit.
+    TimeLimit,
+}
