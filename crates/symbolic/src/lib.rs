@@ -1,1 +1,25 @@
+//! Bit-precise execution of the register code on values that are terms.
 //!
+//! A [`Session`] holds what all paths of one unit under test share: the terms, the space of its inputs and the initial
+//! memory. [`Session::run`] executes one path, led at every undecided point by a model (the concolic guide), and hands
+//! back the [`Path`]: its decisions with their alternatives, its marker events and how it ended.
+//!
+//! This crate knows no strategy, no process and no file.
+
+mod address;
+mod arithmetic;
+mod calls;
+mod executor;
+mod inputs;
+mod loops;
+mod memory;
+mod path;
+mod session;
+mod step;
+mod value;
+
+pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
+pub use path::{
+    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
+};
+pub use session::{RunLimits, Session};

@@ -1,0 +1,521 @@
+//! Pointers: arithmetic, comparison, and the check of every access.
+
+use std::rc::Rc;
+
+use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind};
+use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
+
+use crate::executor::{Executor, Step};
+use crate::inputs::{Content, ShapeId};
+use crate::memory::{Contents, Origin};
+use crate::path::{AlternativeKind, FaultKind, PathEnd};
+use crate::value::{ObjectId, Pointer, Target, Value, signed};
+
+/// Above this many places, a symbolic index is made concrete, one value a path.
+const MOST_READ_PLACES: usize = 256;
+const MOST_WRITTEN_PLACES: usize = 64;
+/// Addresses below this are null plus a member's offset.
+const NULL_PAGE: u64 = 4096;
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Where an access goes, after its check.
+pub(crate) enum Spot {
+    At(Pointer),
+    /// One of these offsets, as the term (64 bits) says.
+    OneOf {
+        object: ObjectId,
+        offset: TermId,
+        places: Vec<u64>,
+    },
+}
+
+impl Executor<'_, '_> {
+    pub(crate) fn address(&mut self, address: &Address) -> Step<()> {
+        let mut constant = address.constant as u64;
+        let mut symbolic = None;
+        for scaled in &address.scaled {
+            match self.value(&scaled.index) {
+                Value::Bits(bits) => {
+                    constant =
+                        constant.wrapping_add((signed(bits, scaled.width) as u64).wrapping_mul(scaled.scale as u64))
+                }
+                Value::Undefined => return self.fail(FaultKind::UninitialisedRead, "an index that was never written"),
+                value => symbolic = Some(self.add_scaled(symbolic, &value, scaled.width, scaled.scale)),
+            }
+        }
+        let base = self.value(&address.base);
+        let value = self.displaced(base, constant, symbolic)?;
+        self.set(address.out, value);
+        Ok(())
+    }
+
+    fn add_scaled(&mut self, sum: Option<TermId>, index: &Value, width: u32, scale: i64) -> TermId {
+        let index = self.as_term(index, width);
+        let terms = &mut self.session.terms;
+        let index = terms.sign_extend(index, 64);
+        let scale = terms.constant(u128::from(scale as u64), 64);
+        let product = terms.binary(TermOp::Mul, index, scale);
+        sum.map_or(product, |sum| terms.binary(TermOp::Add, sum, product))
+    }
+
+    fn displaced(&mut self, base: Value, constant: u64, symbolic: Option<TermId>) -> Step<Value> {
+        match (base, symbolic) {
+            (Value::Bits(bits), None) => Ok(Value::Bits(bits.wrapping_add(constant))),
+            (Value::Pointer(pointer), None) => {
+                Ok(Value::Pointer(Pointer { offset: pointer.offset.wrapping_add(constant), ..pointer }))
+            }
+            (Value::Undefined, _) => Ok(Value::Undefined),
+            (Value::Function(_), _) => self.unsupported("arithmetic on the address of a function"),
+            (base, symbolic) => {
+                let terms = &mut self.session.terms;
+                let mut displacement = terms.constant(u128::from(constant), 64);
+                if let Some(symbolic) = symbolic {
+                    displacement = terms.binary(TermOp::Add, displacement, symbolic);
+                }
+                Ok(self.shifted(&base, displacement))
+            }
+        }
+    }
+
+    /// A pointer moved by a term of 64 bits.
+    fn shifted(&mut self, base: &Value, displacement: TermId) -> Value {
+        let mut targets = self.targets(base);
+        for target in &mut targets {
+            target.offset = self.session.terms.binary(TermOp::Add, target.offset, displacement);
+        }
+        self.pointer_of(targets)
+    }
+
+    fn targets(&mut self, value: &Value) -> Vec<Target> {
+        let always = self.session.terms.boolean(true);
+        match value {
+            Value::Choice(targets) => targets.to_vec(),
+            Value::Pointer(pointer) => {
+                let offset = self.session.terms.constant(u128::from(pointer.offset), 64);
+                vec![Target { guard: always, object: Some(pointer.object), offset }]
+            }
+            other => {
+                let offset = self.as_term(other, 64);
+                vec![Target { guard: always, object: None, offset }]
+            }
+        }
+    }
+
+    /// The simplest value with these targets.
+    pub(crate) fn pointer_of(&mut self, mut targets: Vec<Target>) -> Value {
+        targets.retain(|target| self.session.terms.as_boolean(target.guard) != Some(false));
+        if let [Target { object, offset, .. }] = targets[..] {
+            match (object, self.session.terms.as_constant(offset)) {
+                (Some(object), Some(offset)) => return Value::Pointer(Pointer { object, offset: offset as u64 }),
+                (None, _) => return self.from_term(offset),
+                (Some(_), None) => {}
+            }
+        }
+        Value::Choice(Rc::new(targets))
+    }
+
+    /// One of two pointers.
+    pub(crate) fn pointer_choice(&mut self, condition: TermId, then: &Value, otherwise: &Value) -> Value {
+        let negation = self.session.terms.not(condition);
+        let mut targets = Vec::new();
+        for (guard, value) in [(condition, then), (negation, otherwise)] {
+            for mut target in self.targets(value) {
+                target.guard = self.session.terms.and(guard, target.guard);
+                targets.push(target);
+            }
+        }
+        self.pointer_of(targets)
+    }
+
+    pub(crate) fn is_pointer(value: &Value) -> bool {
+        matches!(value, Value::Pointer(_) | Value::Choice(_))
+    }
+
+    /// Sums and differences of pointers, and masks on their low bits; `None` for all other operations.
+    pub(crate) fn pointer_binary(&mut self, binary: &Binary, left: &Value, right: &Value) -> Step<Option<Value>> {
+        if binary.width != 64 || !(Self::is_pointer(left) || Self::is_pointer(right)) {
+            return Ok(None);
+        }
+        Ok(match (binary.op, Self::is_pointer(left), Self::is_pointer(right)) {
+            (BinaryOp::Add, true, false) => Some(self.moved(left, right, false)),
+            (BinaryOp::Add, false, true) => Some(self.moved(right, left, false)),
+            (BinaryOp::Sub, true, false) => Some(self.moved(left, right, true)),
+            (BinaryOp::Sub, true, true) => self.difference(left, right),
+            (BinaryOp::And, true, false) => self.low_bits(left, right),
+            _ => None,
+        })
+    }
+
+    fn moved(&mut self, pointer: &Value, by: &Value, back: bool) -> Value {
+        let by = self.as_term(by, 64);
+        let by = if back { self.session.terms.neg(by) } else { by };
+        self.shifted(pointer, by)
+    }
+
+    /// The distance of two pointers into one object; `None` if they may point to different ones.
+    fn difference(&mut self, left: &Value, right: &Value) -> Option<Value> {
+        let (left, right) = (self.targets(left), self.targets(right));
+        let ([left], [right]) = (&left[..], &right[..]) else { return None };
+        if left.object != right.object {
+            return None;
+        }
+        let term = self.session.terms.binary(TermOp::Sub, left.offset, right.offset);
+        Some(self.from_term(term))
+    }
+
+    /// Alignment tests: objects are aligned to 16 bytes, so the low bits come from the offset alone.
+    fn low_bits(&mut self, pointer: &Value, mask: &Value) -> Option<Value> {
+        let (Value::Bits(mask), [target]) = (mask, &self.targets(pointer)[..]) else { return None };
+        if *mask > 15 || target.object.is_none() {
+            return None;
+        }
+        let mask = self.session.terms.constant(u128::from(*mask), 64);
+        let term = self.session.terms.binary(TermOp::And, target.offset, mask);
+        Some(self.from_term(term))
+    }
+
+    /// Compares pointers by object and offset; `None` where their addresses as numbers decide.
+    pub(crate) fn pointer_compare(&mut self, op: CompareOp, left: &Value, right: &Value) -> Option<TermId> {
+        if let (Value::Function(left), Value::Function(right)) = (left, right) {
+            let equal = self.session.terms.boolean((left == right) == (op == CompareOp::Eq));
+            return matches!(op, CompareOp::Eq | CompareOp::Ne).then_some(equal);
+        }
+        if let (Value::Function(_), Value::Bits(0)) | (Value::Bits(0), Value::Function(_)) = (left, right) {
+            return matches!(op, CompareOp::Eq | CompareOp::Ne)
+                .then(|| self.session.terms.boolean(op == CompareOp::Ne));
+        }
+        if !Self::is_pointer(left) && !Self::is_pointer(right)
+            || matches!((left, right), (Value::Function(_), _) | (_, Value::Function(_)))
+        {
+            return None;
+        }
+        let (left, right) = (self.targets(left), self.targets(right));
+        let mut holds = self.session.terms.boolean(false);
+        for l in &left {
+            for r in &right {
+                let this = self.compare_targets(op, l, r)?;
+                let guard = self.session.terms.and(l.guard, r.guard);
+                let this = self.session.terms.and(guard, this);
+                holds = self.session.terms.or(holds, this);
+            }
+        }
+        Some(holds)
+    }
+
+    fn compare_targets(&mut self, op: CompareOp, left: &Target, right: &Target) -> Option<TermId> {
+        if left.object == right.object {
+            return Some(self.compare_terms(op, left.offset, right.offset));
+        }
+        let null =
+            |target: &Target| target.object.is_none() && self.session.terms.as_constant(target.offset) == Some(0);
+        let different_objects = left.object.is_some() && right.object.is_some();
+        match op {
+            CompareOp::Eq | CompareOp::Ne if different_objects || null(left) || null(right) => {
+                Some(self.session.terms.boolean(op == CompareOp::Ne))
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks an access of `size` bytes and says where it goes.
+    pub(crate) fn resolve(&mut self, address: &Value, size: u64, access: Access) -> Step<Spot> {
+        match address {
+            Value::Pointer(pointer) => self.resolve_pointer(*pointer, size, access),
+            Value::Choice(targets) => {
+                let target = self.choose_target(&targets.clone())?;
+                self.resolve_target(target, size, access)
+            }
+            Value::Bits(bits) => self.resolve_number(*bits, size, access),
+            Value::Undefined => self.fail(FaultKind::UninitialisedRead, "a pointer that was never written"),
+            Value::Function(_) => self.fail(FaultKind::InvalidPointer, "access to the code of a function"),
+            Value::Term(_) => self.unsupported("access through a pointer made from a symbolic integer"),
+        }
+    }
+
+    fn resolve_number(&mut self, bits: u64, size: u64, access: Access) -> Step<Spot> {
+        if bits < NULL_PAGE {
+            return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
+        }
+        match self.memory.object_at(bits) {
+            Some((object, offset)) => self.resolve_pointer(Pointer { object, offset }, size, access),
+            None => self.fail(FaultKind::InvalidPointer, format!("access to address {bits:#x}, where no object is")),
+        }
+    }
+
+    /// Which of its targets a pointer has; null comes first.
+    fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
+        let (nowhere, objects): (Vec<Target>, Vec<Target>) = targets.iter().partition(|target| target.object.is_none());
+        for target in nowhere {
+            if self.decide_fault(target.guard, FaultKind::NullDereference)? {
+                return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
+            }
+        }
+        let Some((last, others)) = objects.split_last() else {
+            return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
+        };
+        for target in others {
+            if self.decide(target.guard, [AlternativeKind::Continue; 2])? {
+                return Ok(*target);
+            }
+        }
+        Ok(*last)
+    }
+
+    fn resolve_target(&mut self, target: Target, size: u64, access: Access) -> Step<Spot> {
+        let Some(object) = target.object else {
+            return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
+        };
+        if let Some(offset) = self.session.terms.as_constant(target.offset) {
+            return self.resolve_pointer(Pointer { object, offset: offset as u64 }, size, access);
+        }
+        self.touch(object, access)?;
+        self.check_symbolic_bounds(object, target.offset, size)?;
+        let places = self.places(object, target.offset, size);
+        let most = if access == Access::Read { MOST_READ_PLACES } else { MOST_WRITTEN_PLACES };
+        if places.len() > most {
+            let offset = self.concretise(&Value::Term(target.offset), 64)?;
+            return Ok(Spot::At(Pointer { object, offset }));
+        }
+        Ok(Spot::OneOf { object, offset: target.offset, places })
+    }
+
+    fn resolve_pointer(&mut self, pointer: Pointer, size: u64, access: Access) -> Step<Spot> {
+        self.touch(pointer.object, access)?;
+        let Some(object) = self.memory.get(pointer.object) else { unreachable!("touch ends the path") };
+        let end = pointer.offset.checked_add(size);
+        let inside = end.is_some_and(|end| end <= object.size);
+        let symbolic_size = object.symbolic_size;
+        if !inside {
+            return self.out_of_bounds(pointer.object, pointer.offset);
+        }
+        if let (Some(limit), Some(end)) = (symbolic_size, end) {
+            let end = self.session.terms.constant(u128::from(end), 64);
+            let outside = self.session.terms.compare(TermCompare::Ult, limit, end);
+            if self.decide_fault(outside, FaultKind::OutOfBounds)? {
+                return self.out_of_bounds(pointer.object, pointer.offset);
+            }
+        }
+        Ok(Spot::At(pointer))
+    }
+
+    fn check_symbolic_bounds(&mut self, id: ObjectId, offset: TermId, size: u64) -> Step<()> {
+        let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
+        let (object_size, symbolic_size) = (object.size, object.symbolic_size);
+        let last = self.session.terms.constant(u128::from(object_size.saturating_sub(size)), 64);
+        let mut outside = self.session.terms.compare(TermCompare::Ult, last, offset);
+        if object_size < size {
+            outside = self.session.terms.boolean(true);
+        }
+        if let Some(limit) = symbolic_size {
+            let size = self.session.terms.constant(u128::from(size), 64);
+            let end = self.session.terms.binary(TermOp::Add, offset, size);
+            let beyond = self.session.terms.compare(TermCompare::Ult, limit, end);
+            outside = self.session.terms.or(outside, beyond);
+        }
+        if self.decide_fault(outside, FaultKind::OutOfBounds)? {
+            let offset = self.evaluate(offset) as u64;
+            return self.out_of_bounds(id, offset);
+        }
+        Ok(())
+    }
+
+    fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
+        let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
+        let message = format!("access at byte {} of {}", offset as i64, self.describe(id));
+        let fault = self.fault(FaultKind::OutOfBounds, message);
+        match object.origin {
+            // A larger object might have been large enough: the bound ends this path, not the program.
+            Origin::Input(shape) if object.symbolic_size.is_some() && (offset as i64) >= object.size as i64 => {
+                let elements = self.session.inputs.shape(shape).capacity;
+                Err(PathEnd::SizeBound { fault, shape, elements })
+            }
+            _ => Err(PathEnd::Fault(fault)),
+        }
+    }
+
+    fn describe(&mut self, id: ObjectId) -> String {
+        let Some(object) = self.memory.get(id) else { return "an object whose lifetime is over".to_string() };
+        let (size, symbolic) = (object.size, object.symbolic_size);
+        let size = symbolic.map_or(size, |term| self.evaluate(term) as u64);
+        let Some(object) = self.memory.get(id) else { return String::new() };
+        match object.origin {
+            Origin::Stack => format!("a local object of {size} bytes"),
+            Origin::Global { id, .. } => format!("'{}' of {size} bytes", self.code.globals[id].name),
+            Origin::Input(shape) => format!("'{}' of {size} bytes", self.session.inputs.shape(shape).name),
+        }
+    }
+
+    /// Notes that an object is used; ends the path if it cannot be.
+    fn touch(&mut self, id: ObjectId, access: Access) -> Step<()> {
+        let Some(object) = self.memory.get(id) else {
+            return self.fail(FaultKind::UseAfterReturn, "access to a local object after its function returned");
+        };
+        if access == Access::Write && !object.writable {
+            return self.fail(FaultKind::WriteToConstant, "write to constant data");
+        }
+        match object.origin {
+            Origin::Stack => {}
+            Origin::Global { id, state } => {
+                self.notes.reads_state |= state && access == Access::Read;
+                if self.code.globals[id].initializer.is_none() {
+                    return self
+                        .unsupported(format!("variable '{}', which is defined elsewhere", self.code.globals[id].name));
+                }
+            }
+            Origin::Input(shape) => {
+                self.touched.entry(shape).or_default().written |= access == Access::Write;
+                if self.filled.insert(shape) {
+                    self.fill(shape, id, 0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the initial contents of an input object at an offset of an object.
+    pub(crate) fn fill(&mut self, shape: ShapeId, object: ObjectId, offset: u64) {
+        let bound = self.session.pointer_elements;
+        let types = &self.session.program.map.types;
+        self.session.inputs.materialise(&mut self.session.terms, types, shape, bound);
+        let cells = self.session.inputs.shape(shape).cells.clone().unwrap_or_default();
+        for cell in cells {
+            let (size, value) = match cell.content {
+                Content::Scalar { bytes, term } => (bytes, Value::Term(term)),
+                Content::NullPointer => (8, Value::Bits(0)),
+                Content::Pointer(target) => (8, self.input_pointer(target)),
+            };
+            self.memory.write(self.session, object, offset + cell.offset, size, value);
+        }
+    }
+
+    /// A pointer input: null, or the start of its own object.
+    fn input_pointer(&mut self, shape: ShapeId) -> Value {
+        let object = self.input_object(shape);
+        let Some(is_null) = self.session.inputs.shape(shape).is_null else {
+            return Value::Pointer(Pointer { object, offset: 0 });
+        };
+        let zero = self.session.terms.constant(0, 64);
+        let not_null = self.session.terms.not(is_null);
+        let targets = vec![
+            Target { guard: is_null, object: None, offset: zero },
+            Target { guard: not_null, object: Some(object), offset: zero },
+        ];
+        self.pointer_of(targets)
+    }
+
+    fn input_object(&mut self, id: ShapeId) -> ObjectId {
+        if let Some(&object) = self.shape_objects.get(&id) {
+            return object;
+        }
+        let shape = self.session.inputs.shape(id).clone();
+        let alignment = self.session.program.map.types[shape.element].alignment;
+        let object = self.memory.allocate(shape.size(), alignment, Origin::Input(id), Contents::Zero);
+        let symbolic_size = shape.symbolic_size(&mut self.session.terms);
+        if let Some(object) = self.memory.get_mut(object) {
+            object.symbolic_size = symbolic_size;
+        }
+        self.domain.extend(shape.domain(&mut self.session.terms));
+        self.shape_objects.insert(id, object);
+        object
+    }
+
+    /// The offsets inside an object that the term may have, as far as its form tells.
+    fn places(&self, id: ObjectId, offset: TermId, size: u64) -> Vec<u64> {
+        let object_size = self.memory.get(id).map_or(0, |object| object.size);
+        let Some(last) = object_size.checked_sub(size) else { return Vec::new() };
+        let stride = self.stride(offset, 16);
+        let first = stride.residue % stride.modulus;
+        (first..=last).step_by(stride.modulus as usize).collect()
+    }
+
+    /// The term is `residue` modulo `modulus`.
+    fn stride(&self, term: TermId, depth: u32) -> Stride {
+        let terms = &self.session.terms;
+        if let Some(value) = terms.as_constant(term) {
+            return Stride { modulus: 0, residue: value as u64 };
+        }
+        if depth == 0 {
+            return Stride::ANY;
+        }
+        match terms.kind(term) {
+            TermKind::Binary(TermOp::Add, left, right) => {
+                self.stride(*left, depth - 1).plus(self.stride(*right, depth - 1))
+            }
+            TermKind::Binary(TermOp::Mul, left, right) => self.product_stride(*left, *right),
+            TermKind::Binary(TermOp::Shl, _, by) => match terms.as_constant(*by) {
+                Some(by) if by < 32 => Stride { modulus: 1 << by, residue: 0 },
+                _ => Stride::ANY,
+            },
+            _ => Stride::ANY,
+        }
+    }
+
+    /// A factor that is no power of two divides the product only where the product cannot wrap around.
+    fn product_stride(&self, left: TermId, right: TermId) -> Stride {
+        let terms = &self.session.terms;
+        let (factor, other) = match (terms.as_constant(left), terms.as_constant(right)) {
+            (Some(factor), _) => (factor as u64, right),
+            (_, Some(factor)) => (factor as u64, left),
+            _ => return Stride::ANY,
+        };
+        let narrow = match terms.kind(other) {
+            TermKind::SignExtend(inner, ..) | TermKind::ZeroExtend(inner, ..) => terms.width(*inner) <= 32,
+            _ => false,
+        };
+        let modulus = if narrow && factor < 1 << 31 { factor } else { 1 << factor.trailing_zeros().min(31) };
+        Stride { modulus: modulus.max(1), residue: 0 }
+    }
+
+    /// Pairs of inputs that might be one object, where that could matter: both used, one of them written.
+    pub(crate) fn possible_aliases(&self) -> Vec<(ShapeId, ShapeId)> {
+        let types = &self.session.program.map.types;
+        let element = |id: ShapeId| self.session.inputs.shape(id).element;
+        let fits = |left: ShapeId, right: ShapeId| {
+            element(left) == element(right) || types[element(left)].size == 1 || types[element(right)].size == 1
+        };
+        let mut pairs = Vec::new();
+        for (index, (&left, used)) in self.touched.iter().enumerate() {
+            for (&right, other) in self.touched.iter().skip(index + 1) {
+                if (used.written || other.written) && fits(left, right) {
+                    pairs.push((left, right));
+                }
+            }
+        }
+        pairs
+    }
+}
+
+/// A modulus of 0 means exactly `residue`.
+#[derive(Debug, Copy, Clone)]
+struct Stride {
+    modulus: u64,
+    residue: u64,
+}
+
+impl Stride {
+    const ANY: Stride = Stride { modulus: 1, residue: 0 };
+
+    fn plus(self, other: Stride) -> Stride {
+        let modulus = greatest_common_divisor(self.modulus, other.modulus);
+        let residue = self.residue.wrapping_add(other.residue);
+        if modulus == 0 {
+            return Stride { modulus, residue };
+        }
+        // Negative constants are numbers modulo 2^64, which is a multiple of the modulus only for powers of two.
+        let residue = if modulus.is_power_of_two() {
+            residue % modulus
+        } else {
+            (residue as i64).rem_euclid(modulus as i64) as u64
+        };
+        Stride { modulus, residue }
+    }
+}
+
+fn greatest_common_divisor(left: u64, right: u64) -> u64 {
+    if right == 0 { left } else { greatest_common_divisor(right, left % right) }
+}

@@ -1,0 +1,92 @@
+//! Calls and returns, and the functions whose meaning is built in.
+
+use branchwise_program::code::{Call, Callee, Operand};
+use branchwise_program::{CodeFunctionId, Id, RegisterId};
+
+use crate::executor::{Executor, Frame, Step};
+use crate::path::{FaultKind, PathEnd};
+use crate::step::Flow;
+use crate::value::Value;
+
+impl<'p> Executor<'_, 'p> {
+    pub(crate) fn call(&mut self, call: &'p Call) -> Step<Flow> {
+        let callee = match &call.callee {
+            Callee::Direct(function) => *function,
+            Callee::Indirect(operand) => match self.value(operand) {
+                Value::Function(function) => function,
+                Value::Bits(_) => return self.fail(FaultKind::NullDereference, "call through a null pointer"),
+                Value::Undefined => {
+                    return self.fail(FaultKind::UninitialisedRead, "call through a pointer that was never written");
+                }
+                _ => return self.unsupported("call through a pointer that is an input"),
+            },
+        };
+        let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
+        let arguments: Vec<Value> =
+            call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
+        if self.code.functions[callee].is_declaration() {
+            return self.call_library(callee, &arguments);
+        }
+        if self.frames.len() as u64 >= self.limits.call_depth {
+            return Err(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth });
+        }
+        self.enter(callee, arguments, &call.outs);
+        Ok(Flow::Entered)
+    }
+
+    pub(crate) fn enter(&mut self, function: CodeFunctionId, arguments: Vec<Value>, outs: &'p [RegisterId]) {
+        let code = &self.code.functions[function];
+        let base = self.registers.len();
+        self.registers.resize(base + code.registers.len(), Value::Undefined);
+        for (register, argument) in code.parameters.iter().zip(arguments) {
+            self.registers[base + register.index()] = argument;
+        }
+        self.base = base;
+        let exits = self.session.loop_exits(function);
+        self.frames.push(Frame {
+            function,
+            map_function: self.session.map_functions[function],
+            base,
+            block: branchwise_program::BlockId::new(0),
+            next: 0,
+            stack_objects: Vec::new(),
+            outs,
+            last_event: None,
+            switched: None,
+            exits,
+            loops: Vec::new(),
+        });
+    }
+
+    pub(crate) fn leave(&mut self, values: &[Operand]) -> Step<()> {
+        let widths = &self.code.functions[self.frame().function].results;
+        let results: Vec<Value> =
+            values.iter().zip(widths).map(|(value, &width)| self.wide_value(value, width)).collect();
+        let Some(frame) = self.frames.pop() else { return Err(PathEnd::Returned) };
+        frame.stack_objects.into_iter().for_each(|object| self.memory.end_lifetime(object));
+        self.registers.truncate(frame.base);
+        let Some(caller) = self.frames.last() else { return Err(PathEnd::Returned) };
+        self.base = caller.base;
+        for (register, value) in frame.outs.iter().zip(results) {
+            self.set(*register, value);
+        }
+        Ok(())
+    }
+
+    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Flow> {
+        let name = self.code.functions[callee].name.as_str();
+        match name {
+            "abort" | "llvm.trap" => self.fail(FaultKind::Abort, format!("'{name}' was called")),
+            "__assert_fail" => self.fail(FaultKind::AssertFailed, "an assertion failed"),
+            "exit" | "_exit" | "_Exit" | "quick_exit" => Err(PathEnd::Exited { status: exit_status(arguments) }),
+            _ => self.unsupported(format!("call of '{name}', which is not defined in this file")),
+        }
+    }
+}
+
+fn exit_status(arguments: &[Value]) -> Option<i32> {
+    match arguments.first() {
+        Some(Value::Bits(bits)) => Some(*bits as i32),
+        _ => None,
+    }
+}

@@ -1,0 +1,275 @@
+//! One path: registers, memory, decisions.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use branchwise_constraints::{CompareOp, Evaluator, Model, TermId};
+use branchwise_program::code::{Code, Location, Operand};
+use branchwise_program::map::Event;
+use branchwise_program::{BlockId, CodeFunctionId, FunctionId, Id, RegisterId};
+
+use crate::inputs::ShapeId;
+use crate::loops::LoopExits;
+use crate::memory::Memory;
+use crate::path::{
+    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
+};
+use crate::session::{RunLimits, Session, global_object};
+use crate::value::{ObjectId, Pointer, Value};
+
+/// What a step may end with: the end of the path.
+pub(crate) type Step<T> = Result<T, PathEnd>;
+
+pub(crate) struct Executor<'s, 'p> {
+    pub session: &'s mut Session<'p>,
+    pub code: &'p Code,
+    model: &'s Model,
+    evaluator: Evaluator,
+    pub limits: &'s RunLimits<'s>,
+    pub memory: Memory,
+    pub frames: Vec<Frame<'p>>,
+    pub registers: Vec<Value>,
+    /// Start of the innermost frame's registers.
+    pub base: usize,
+    /// Conditions that this path has decided, and their negations.
+    decided: HashMap<TermId, bool>,
+    pub shape_objects: HashMap<ShapeId, ObjectId>,
+    pub filled: HashSet<ShapeId>,
+    pub touched: BTreeMap<ShapeId, Touched>,
+    pub domain: Vec<TermId>,
+    decisions: Vec<Decision>,
+    events: Vec<Event>,
+    pub outputs: Vec<Output>,
+    pub notes: Notes,
+    pub instructions: u64,
+    /// The instruction being executed, within the innermost frame's block.
+    pub instruction: u32,
+}
+
+/// An activation of a function.
+pub(crate) struct Frame<'p> {
+    pub function: CodeFunctionId,
+    pub map_function: Option<FunctionId>,
+    pub base: usize,
+    pub block: BlockId,
+    pub next: usize,
+    pub stack_objects: Vec<ObjectId>,
+    /// Where the caller wants the results.
+    pub outs: &'p [RegisterId],
+    pub last_event: Option<Event>,
+    pub switched: Option<TermId>,
+    pub exits: Rc<LoopExits>,
+    pub loops: Vec<LoopCount>,
+}
+
+/// How often a loop went on although its end was open.
+pub(crate) struct LoopCount {
+    pub head: BlockId,
+    pub iterations: u64,
+    pub open: bool,
+}
+
+#[derive(Debug, Copy, Clone, Default)]
+pub(crate) struct Touched {
+    pub written: bool,
+}
+
+impl<'s, 'p> Executor<'s, 'p> {
+    pub(crate) fn new(session: &'s mut Session<'p>, model: &'s Model, limits: &'s RunLimits<'s>) -> Self {
+        Executor {
+            code: &session.program.code,
+            model,
+            evaluator: Evaluator::new(),
+            limits,
+            memory: session.image.clone(),
+            frames: Vec::new(),
+            registers: Vec::new(),
+            base: 0,
+            decided: HashMap::new(),
+            shape_objects: HashMap::new(),
+            filled: HashSet::new(),
+            touched: BTreeMap::new(),
+            domain: Vec::new(),
+            decisions: Vec::new(),
+            events: Vec::new(),
+            outputs: Vec::new(),
+            notes: Notes::default(),
+            instructions: 0,
+            instruction: 0,
+            session,
+        }
+    }
+
+    pub(crate) fn run(mut self, driver: CodeFunctionId) -> Path {
+        self.enter(driver, Vec::new(), &[]);
+        let end = loop {
+            if let Err(end) = self.execute_block() {
+                break end;
+            }
+        };
+        self.notes.may_alias = self.possible_aliases();
+        self.notes.looks_at_addresses = self.session.looks_at_addresses;
+        Path {
+            decisions: self.decisions,
+            domain: self.domain,
+            events: self.events,
+            end,
+            outputs: self.outputs,
+            notes: self.notes,
+            instructions: self.instructions,
+        }
+    }
+
+    pub(crate) fn frame(&mut self) -> &mut Frame<'p> {
+        self.frames.last_mut().expect("a path without frames has ended")
+    }
+
+    pub(crate) fn value(&self, operand: &Operand) -> Value {
+        match operand {
+            Operand::Register(register) => self.registers[self.base + register.index()].clone(),
+            Operand::Constant(bits) => Value::Bits(*bits as u64),
+            Operand::Global(id, offset) => {
+                Value::Pointer(Pointer { object: global_object(*id), offset: *offset as u64 })
+            }
+            Operand::Function(id) => Value::Function(*id),
+            Operand::Undefined => Value::Undefined,
+        }
+    }
+
+    /// An operand of a width above 64 bits, whose constants do not fit into plain bits.
+    pub(crate) fn wide_value(&mut self, operand: &Operand, width: u32) -> Value {
+        match operand {
+            Operand::Constant(bits) if width > 64 => Value::Term(self.session.terms.constant(*bits, width)),
+            other => self.value(other),
+        }
+    }
+
+    pub(crate) fn set(&mut self, register: RegisterId, value: Value) {
+        let at = self.base + register.index();
+        self.registers[at] = value;
+    }
+
+    /// A term as a value: constants of up to 64 bits become immediate.
+    pub(crate) fn from_term(&self, term: TermId) -> Value {
+        match self.session.terms.as_constant(term) {
+            Some(bits) if self.session.terms.width(term) <= 64 => Value::Bits(bits as u64),
+            _ => Value::Term(term),
+        }
+    }
+
+    pub(crate) fn as_term(&mut self, value: &Value, width: u32) -> TermId {
+        self.memory.as_term(self.session, value, width)
+    }
+
+    /// The value of a term for the inputs that lead this path.
+    pub(crate) fn evaluate(&mut self, term: TermId) -> u128 {
+        self.evaluator.evaluate(&self.session.terms, self.model, term)
+    }
+
+    pub(crate) fn site(&self) -> Site {
+        let frame = self.frames.last().expect("a path without frames has ended");
+        Site { function: frame.function, block: frame.block, instruction: self.instruction }
+    }
+
+    pub(crate) fn location(&self) -> Option<Location> {
+        let site = self.site();
+        let block = &self.code.functions[site.function].blocks[site.block];
+        block.locations.get(site.instruction as usize).copied().flatten()
+    }
+
+    pub(crate) fn fault(&self, kind: FaultKind, message: impl Into<String>) -> Fault {
+        Fault { kind, site: self.site(), location: self.location(), message: message.into() }
+    }
+
+    pub(crate) fn fail<T>(&self, kind: FaultKind, message: impl Into<String>) -> Step<T> {
+        Err(PathEnd::Fault(self.fault(kind, message)))
+    }
+
+    pub(crate) fn unsupported<T>(&self, what: impl Into<String>) -> Step<T> {
+        Err(PathEnd::Unsupported { what: what.into(), location: self.location() })
+    }
+
+    /// Undefined behaviour after which the machine goes on.
+    pub(crate) fn note_undefined(&mut self, kind: FaultKind, message: &str) {
+        let fault = self.fault(kind, message);
+        if !self.notes.undefined.iter().any(|known| known.site == fault.site && known.kind == kind) {
+            self.notes.undefined.push(fault);
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.events.push(event);
+        self.frame().last_event = Some(event);
+    }
+
+    /// Which way a condition (1 bit) goes. `kinds`: what it means to be false, and to be true.
+    pub(crate) fn decide(&mut self, condition: TermId, kinds: [AlternativeKind; 2]) -> Step<bool> {
+        if let Some(known) = self.session.terms.as_boolean(condition) {
+            return Ok(known);
+        }
+        if let Some(&known) = self.decided.get(&condition) {
+            return Ok(known);
+        }
+        let negation = self.session.terms.not(condition);
+        let alternatives = vec![
+            Alternative { constraint: negation, kind: kinds[0] },
+            Alternative { constraint: condition, kind: kinds[1] },
+        ];
+        Ok(self.choose(alternatives)? == 1)
+    }
+
+    /// Takes the alternative that the model satisfies, and remembers the others.
+    pub(crate) fn choose(&mut self, alternatives: Vec<Alternative>) -> Step<usize> {
+        if alternatives.iter().any(|alternative| self.session.is_garbage(alternative.constraint)) {
+            return self.fail(FaultKind::UninitialisedRead, "a value that was never written decides what happens next");
+        }
+        let mut taken = None;
+        for (index, alternative) in alternatives.iter().enumerate() {
+            let holds = taken.is_none()
+                && self.evaluator.evaluate(&self.session.terms, self.model, alternative.constraint) == 1;
+            self.decided.insert(alternative.constraint, holds);
+            taken = taken.or(holds.then_some(index));
+        }
+        let Some(taken) = taken else { return self.unsupported("alternatives that do not cover all inputs") };
+        let decision = Decision {
+            domain: std::mem::take(&mut self.domain),
+            taken,
+            alternatives,
+            positions: self.positions(),
+            events_before: self.events.len(),
+        };
+        self.decisions.push(decision);
+        self.note_open_loops();
+        Ok(taken)
+    }
+
+    fn positions(&self) -> Rc<[Position]> {
+        let position =
+            |frame: &Frame<'p>| frame.map_function.map(|function| Position { function, after: frame.last_event });
+        self.frames.iter().filter_map(position).collect()
+    }
+
+    /// A decision in a block that may leave a loop: this iteration need not have been.
+    fn note_open_loops(&mut self) {
+        let frame = self.frames.last_mut().expect("a path without frames has ended");
+        for &head in frame.exits.left_by(frame.block) {
+            match frame.loops.iter_mut().find(|count| count.head == head) {
+                Some(count) => count.open = true,
+                None => frame.loops.push(LoopCount { head, iterations: 0, open: true }),
+            }
+        }
+    }
+
+    /// A number that the executor must know: the model's value is taken, the others stay open.
+    pub(crate) fn concretise(&mut self, value: &Value, width: u32) -> Step<u64> {
+        if let Value::Bits(bits) = value {
+            return Ok(*bits);
+        }
+        let term = self.as_term(value, width);
+        let chosen = self.evaluate(term);
+        let constant = self.session.terms.constant(chosen, width);
+        let equal = self.session.terms.compare(CompareOp::Eq, term, constant);
+        self.decide(equal, [AlternativeKind::Continue; 2])?;
+        Ok(chosen as u64)
+    }
+}

@@ -1,0 +1,233 @@
+//! The space of inputs: which variables a test has to give values to. Shapes are made when the code first looks at
+//! them, so recursive structures are as deep as the code looks, and they are the same for all paths of a session.
+
+use branchwise_constraints::{CompareOp, TermId, Terms};
+use branchwise_program::TypeId;
+use branchwise_program::types::{Field, TypeKind, TypeTable};
+
+/// Position in [`InputSpace`].
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShapeId(pub u32);
+
+/// Everything that an input can vary.
+#[derive(Debug, Clone, Default)]
+pub struct InputSpace {
+    shapes: Vec<Shape>,
+    roots: Vec<Option<ShapeId>>,
+}
+
+/// An input variable, or what a pointer input points to.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// As C would name it: `a`, `*p`, `p->next`.
+    pub name: String,
+    pub element: TypeId,
+    /// How many elements it may have at most.
+    pub capacity: u64,
+    /// Bytes of one element.
+    pub element_size: u64,
+    /// The number of elements less one (16 bits), where it is not fixed.
+    pub extra_elements: Option<TermId>,
+    /// 1 bit: the pointer to this object is null instead. `None`: it never is.
+    pub is_null: Option<TermId>,
+    /// `None` until the code looks.
+    pub cells: Option<Vec<Cell>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Cell {
+    pub offset: u64,
+    pub content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// A variable of 8 times `bytes` bits (or a narrower one, zero-extended).
+    Scalar {
+        bytes: u64,
+        term: TermId,
+    },
+    Pointer(ShapeId),
+    /// A pointer that is always null: its target's type is not an input yet.
+    NullPointer,
+}
+
+impl InputSpace {
+    pub fn shape(&self, id: ShapeId) -> &Shape {
+        &self.shapes[id.0 as usize]
+    }
+
+    /// The shape of the input variable with this index, if it was looked at.
+    pub fn root(&self, index: u32) -> Option<ShapeId> {
+        self.roots.get(index as usize).copied().flatten()
+    }
+
+    /// The shape of an input variable; made on first use.
+    pub(crate) fn root_for(
+        &mut self,
+        terms: &mut Terms,
+        types: &TypeTable,
+        index: u32,
+        name: &str,
+        type_id: TypeId,
+        bound: u64,
+    ) -> ShapeId {
+        if let Some(id) = self.root(index) {
+            return id;
+        }
+        let id = self.push(Shape::new(name.to_string(), type_id, 1, types[type_id].size));
+        self.materialise(terms, types, id, bound);
+        self.roots.resize(self.roots.len().max(index as usize + 1), None);
+        self.roots[index as usize] = Some(id);
+        id
+    }
+
+    /// Gives the object its cells if it has none yet. `bound`: elements that its own pointers may point to.
+    pub(crate) fn materialise(&mut self, terms: &mut Terms, types: &TypeTable, id: ShapeId, bound: u64) {
+        if self.shape(id).cells.is_some() {
+            return;
+        }
+        let shape = self.shape(id).clone();
+        let mut cells = Vec::new();
+        for index in 0..shape.capacity {
+            let name = if shape.capacity == 1 { shape.name.clone() } else { format!("{}[{index}]", shape.name) };
+            let mut filler = Filler { space: self, terms, types, bound, cells: &mut cells };
+            filler.fill(&name, shape.element, index * shape.element_size);
+        }
+        self.shapes[id.0 as usize].cells = Some(cells);
+    }
+
+    fn push(&mut self, shape: Shape) -> ShapeId {
+        self.shapes.push(shape);
+        ShapeId(self.shapes.len() as u32 - 1)
+    }
+}
+
+impl Shape {
+    fn new(name: String, element: TypeId, capacity: u64, element_size: u64) -> Self {
+        Shape { name, element, capacity, element_size, extra_elements: None, is_null: None, cells: None }
+    }
+
+    /// Bytes at most.
+    pub fn size(&self) -> u64 {
+        self.capacity * self.element_size
+    }
+
+    /// What limits its variables for all inputs.
+    pub(crate) fn domain(&self, terms: &mut Terms) -> Option<TermId> {
+        let extra = self.extra_elements?;
+        let most = terms.constant(u128::from(self.capacity - 1), 16);
+        Some(terms.compare(CompareOp::Ule, extra, most))
+    }
+
+    /// Its size in bytes as a term of 64 bits, where it is not fixed.
+    pub(crate) fn symbolic_size(&self, terms: &mut Terms) -> Option<TermId> {
+        let extra = terms.zero_extend(self.extra_elements?, 64);
+        let one = terms.constant(1, 64);
+        let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, one);
+        let element = terms.constant(u128::from(self.element_size), 64);
+        Some(terms.binary(branchwise_constraints::BinaryOp::Mul, count, element))
+    }
+}
+
+/// Walks a type and makes a cell for each scalar in it.
+struct Filler<'a> {
+    space: &'a mut InputSpace,
+    terms: &'a mut Terms,
+    types: &'a TypeTable,
+    bound: u64,
+    cells: &'a mut Vec<Cell>,
+}
+
+impl Filler<'_> {
+    fn fill(&mut self, name: &str, type_id: TypeId, offset: u64) {
+        let ty = &self.types[type_id];
+        match &ty.kind {
+            TypeKind::Integer { bits, .. } if u64::from(*bits) < 8 * ty.size => {
+                self.narrow(name, *bits, ty.size, offset)
+            }
+            TypeKind::Integer { .. } | TypeKind::Enumeration { .. } | TypeKind::Float { .. } => {
+                self.scalar(name, ty.size, offset)
+            }
+            TypeKind::Pointer { target, declared_count, .. } => self.pointer(name, *target, *declared_count, offset),
+            TypeKind::Array { element, count } => self.array(name, *element, count.unwrap_or(0), offset),
+            TypeKind::Record { union: true, .. } => self.raw(name, ty.size, offset),
+            TypeKind::Record { fields: Some(fields), .. } if fields.iter().any(|field| field.bit_field.is_some()) => {
+                self.with_bit_fields(name, fields, ty.size, offset)
+            }
+            TypeKind::Record { fields: Some(fields), .. } => self.record(name, fields, offset),
+            TypeKind::Record { fields: None, .. } | TypeKind::Void | TypeKind::Function | TypeKind::Unsupported(_) => {
+                self.raw(name, ty.size, offset)
+            }
+        }
+    }
+
+    fn scalar(&mut self, name: &str, bytes: u64, offset: u64) {
+        let term = self.terms.variable(name, 8 * bytes as u32);
+        self.cells.push(Cell { offset, content: Content::Scalar { bytes, term } });
+    }
+
+    /// `_Bool`: 1 bit in a byte.
+    fn narrow(&mut self, name: &str, bits: u32, bytes: u64, offset: u64) {
+        let variable = self.terms.variable(name, bits);
+        let term = self.terms.zero_extend(variable, 8 * bytes as u32);
+        self.cells.push(Cell { offset, content: Content::Scalar { bytes, term } });
+    }
+
+    fn raw(&mut self, name: &str, size: u64, offset: u64) {
+        for byte in 0..size {
+            self.scalar(&format!("{name}.byte{byte}"), 1, offset + byte);
+        }
+    }
+
+    fn array(&mut self, name: &str, element: TypeId, count: u64, offset: u64) {
+        let size = self.types[element].size;
+        for index in 0..count {
+            self.fill(&format!("{name}[{index}]"), element, offset + index * size);
+        }
+    }
+
+    fn record(&mut self, name: &str, fields: &[Field], offset: u64) {
+        for field in fields {
+            let field_name = if field.name.is_empty() { name.to_string() } else { format!("{name}.{}", field.name) };
+            self.fill(&field_name, field.type_id, offset + field.offset_bits / 8);
+        }
+    }
+
+    /// Bytes that hold bit-fields are variables as a whole; the other fields keep their own.
+    fn with_bit_fields(&mut self, name: &str, fields: &[Field], size: u64, offset: u64) {
+        let (packed, plain): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| field.bit_field.is_some());
+        let holds_bits = |byte: u64| packed.iter().any(|field| covers(field, byte));
+        for byte in (0..size).filter(|&byte| holds_bits(byte)) {
+            self.scalar(&format!("{name}.byte{byte}"), 1, offset + byte);
+        }
+        let plain: Vec<Field> = plain.into_iter().cloned().collect();
+        self.record(name, &plain, offset);
+    }
+
+    fn pointer(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, offset: u64) {
+        let size = self.types[target].size;
+        let content = if size == 0 {
+            Content::NullPointer
+        } else {
+            Content::Pointer(self.target(name, target, declared_count, size))
+        };
+        self.cells.push(Cell { offset, content });
+    }
+
+    fn target(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, size: u64) -> ShapeId {
+        let mut shape = Shape::new(format!("(*{name})"), target, declared_count.unwrap_or(self.bound), size);
+        if declared_count.is_some() {
+            shape.name = name.to_string();
+        } else {
+            shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+            shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
+        }
+        self.space.push(shape)
+    }
+}
+
+fn covers(field: &Field, byte: u64) -> bool {
+    let width = u64::from(field.bit_field.unwrap_or(0));
+    width > 0 && field.offset_bits / 8 <= byte && byte <= (field.offset_bits + width - 1) / 8
+}

@@ -1,0 +1,152 @@
+//! One executed path: what was decided, what was seen and how it ended.
+
+use std::rc::Rc;
+
+use branchwise_constraints::TermId;
+use branchwise_program::code::Location;
+use branchwise_program::map::Event;
+use branchwise_program::{BlockId, CodeFunctionId, FunctionId};
+
+use crate::inputs::ShapeId;
+
+#[derive(Debug, Clone)]
+pub struct Path {
+    pub decisions: Vec<Decision>,
+    /// Conditions on the inputs' shapes that became active after the last decision.
+    pub domain: Vec<TermId>,
+    /// The predicted marker log.
+    pub events: Vec<Event>,
+    pub end: PathEnd,
+    pub outputs: Vec<Output>,
+    pub notes: Notes,
+    pub instructions: u64,
+}
+
+/// An undecided point at which the guide chose one alternative.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// Conditions on the inputs' shapes that became active since the decision before: they hold for all inputs.
+    pub domain: Vec<TermId>,
+    /// Index into `alternatives`.
+    pub taken: usize,
+    /// They exclude each other, and one of them holds.
+    pub alternatives: Vec<Alternative>,
+    /// Where the functions on the call stack stand, innermost last.
+    pub positions: Rc<[Position]>,
+    /// How many events came before.
+    pub events_before: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Alternative {
+    /// What an input must satisfy to go this way.
+    pub constraint: TermId,
+    pub kind: AlternativeKind,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum AlternativeKind {
+    /// A marker goes this way.
+    Event(Event),
+    /// The path ends here with a fault.
+    Fault(Site, FaultKind),
+    /// The path goes on; no marker tells.
+    Continue,
+}
+
+/// An instruction.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Site {
+    pub function: CodeFunctionId,
+    pub block: BlockId,
+    pub instruction: u32,
+}
+
+/// A function on the call stack and the last event in it.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Position {
+    pub function: FunctionId,
+    pub after: Option<Event>,
+}
+
+/// Every way a path can end has a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathEnd {
+    Returned,
+    Exited {
+        status: Option<i32>,
+    },
+    Fault(Fault),
+    /// A loop made this many iterations whose end was open.
+    LoopBound {
+        location: Option<Location>,
+        bound: u64,
+    },
+    CallDepth {
+        location: Option<Location>,
+        bound: u64,
+    },
+    InstructionLimit {
+        location: Option<Location>,
+        bound: u64,
+    },
+    /// An access behind the end of an input that could be larger than the bound allows.
+    SizeBound {
+        fault: Fault,
+        shape: ShapeId,
+        elements: u64,
+    },
+    /// What the executor cannot do; nothing may be concluded from the end of this path.
+    Unsupported {
+        what: String,
+        location: Option<Location>,
+    },
+    Interrupted,
+}
+
+/// A bad end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub site: Site,
+    pub location: Option<Location>,
+    pub message: String,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FaultKind {
+    OutOfBounds,
+    NullDereference,
+    InvalidPointer,
+    DivisionByZero,
+    DivisionOverflow,
+    WriteToConstant,
+    UseAfterReturn,
+    UninitialisedRead,
+    Abort,
+    AssertFailed,
+    /// C says nothing of what happens next; the path goes on as the machine does.
+    SignedOverflow,
+    ShiftTooFar,
+}
+
+/// What limits a conclusion drawn from this path.
+#[derive(Debug, Clone, Default)]
+pub struct Notes {
+    /// It looked at data that earlier calls may have changed.
+    pub reads_state: bool,
+    /// It looked at the number of an address, which another run may choose differently.
+    pub looks_at_addresses: bool,
+    /// It went through two pointer inputs of one type, and wrote through one of them: they might point to one object.
+    pub may_alias: Vec<(ShapeId, ShapeId)>,
+    /// Undefined behaviour that this input shows and that did not end the path.
+    pub undefined: Vec<Fault>,
+}
+
+/// A value that the driver handed out.
+#[derive(Debug, Clone)]
+pub struct Output {
+    pub index: u32,
+    /// Byte by byte; `None` where no prediction is made (pointers, padding, uninitialised).
+    pub bytes: Vec<Option<u8>>,
+}

@@ -1,0 +1,494 @@
+//! The dispatch: one line for each instruction and terminator.
+
+use std::sync::atomic::Ordering;
+
+use branchwise_constraints::{CompareOp as TermCompare, TermId};
+use branchwise_program::MarkerId;
+use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
+use branchwise_program::map::{Event, Label, LabelValues, MarkerKind};
+
+use crate::address::{Access, Spot};
+use crate::executor::{Executor, LoopCount, Step};
+use crate::memory::{Contents, Origin};
+use crate::path::{Alternative, AlternativeKind, FaultKind, Output, PathEnd};
+use crate::value::{Pointer, Value, signed, truncate};
+
+/// Larger stack objects end the path: no machine has that much stack.
+const LARGEST_STACK_OBJECT: u64 = 64 << 20;
+
+/// Where execution goes on.
+pub(crate) enum Flow {
+    Next,
+    /// A function was entered.
+    Entered,
+}
+
+impl<'p> Executor<'_, 'p> {
+    /// Executes from the current instruction to the end of the block or into a call.
+    pub(crate) fn execute_block(&mut self) -> Step<()> {
+        let frame = self.frame();
+        let (function, block, start) = (frame.function, frame.block, frame.next);
+        let code = self.code;
+        let block = &code.functions[function].blocks[block];
+        for (index, instruction) in block.instructions.iter().enumerate().skip(start) {
+            self.instruction = index as u32;
+            if let Flow::Entered = self.execute(instruction)? {
+                self.instructions += (index - start) as u64 + 1;
+                let caller = self.frames.len() - 2;
+                self.frames[caller].next = index + 1;
+                return Ok(());
+            }
+        }
+        self.instruction = block.instructions.len() as u32;
+        self.instructions += (block.instructions.len() - start) as u64 + 1;
+        self.check_limits()?;
+        self.terminate(&block.terminator)
+    }
+
+    fn check_limits(&mut self) -> Step<()> {
+        if self.instructions > self.limits.instructions {
+            return Err(PathEnd::InstructionLimit { location: self.location(), bound: self.limits.instructions });
+        }
+        if self.limits.interrupt.load(Ordering::Relaxed) {
+            return Err(PathEnd::Interrupted);
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, instruction: &'p Instruction) -> Step<Flow> {
+        match instruction {
+            Instruction::Binary(binary) => self.binary(binary)?,
+            Instruction::Compare(compare) => self.compare(compare)?,
+            Instruction::Cast(cast) => self.cast(cast)?,
+            Instruction::Select { out, width, condition, then, otherwise } => {
+                let value = self.select(*width, condition, then, otherwise)?;
+                self.set(*out, value);
+            }
+            Instruction::StackObject { out, size, count, alignment } => {
+                let value = self.stack_object(*size, count, *alignment)?;
+                self.set(*out, value);
+            }
+            Instruction::Load { out, width, address } => {
+                let value = self.load(*width, address)?;
+                self.set(*out, value);
+            }
+            Instruction::Store { width, value, address } => self.store(*width, value, address)?,
+            Instruction::Address(address) => self.address(address)?,
+            Instruction::Call(call) => return self.call(call),
+            Instruction::CopyMemory { to, from, size } => self.copy_memory(to, from, size)?,
+            Instruction::SetMemory { to, byte, size } => self.set_memory(to, byte, size)?,
+            Instruction::MarkCondition { out, marker, value } => {
+                let outcome = self.mark_condition(*marker, value)?;
+                self.set(*out, Value::Bits(outcome));
+            }
+            Instruction::MarkSwitch { marker, value } => self.mark_switch(*marker, value)?,
+            Instruction::Input { index, address } => self.input(*index, address)?,
+            Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
+            Instruction::Unsupported { what } => return self.unsupported(what.clone()),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn terminate(&mut self, terminator: &'p Terminator) -> Step<()> {
+        match terminator {
+            Terminator::Jump(edge) => self.jump(edge),
+            Terminator::Branch { condition, then, otherwise } => {
+                let taken = self.branch(condition)?;
+                self.jump(if taken { then } else { otherwise })
+            }
+            Terminator::Switch { value, width, cases, default } => {
+                let edge = self.switch(value, *width, cases, default)?;
+                self.jump(edge)
+            }
+            Terminator::Return(values) => self.leave(values),
+            Terminator::Unreachable => {
+                self.fail(FaultKind::Abort, "execution reached a point that the compiler took for unreachable")
+            }
+        }
+    }
+
+    fn jump(&mut self, edge: &'p Edge) -> Step<()> {
+        match edge.copies.as_slice() {
+            [] => {}
+            [(register, operand)] => {
+                let value = self.copied(*register, operand);
+                self.set(*register, value);
+            }
+            copies => {
+                let values: Vec<Value> =
+                    copies.iter().map(|(register, operand)| self.copied(*register, operand)).collect();
+                copies.iter().zip(values).for_each(|((register, _), value)| self.set(*register, value));
+            }
+        }
+        if edge.back {
+            self.count_iteration(edge)?;
+        } else {
+            self.frame().loops.retain(|count| count.head != edge.target);
+        }
+        let frame = self.frame();
+        frame.block = edge.target;
+        frame.next = 0;
+        Ok(())
+    }
+
+    fn copied(&mut self, register: branchwise_program::RegisterId, operand: &Operand) -> Value {
+        let function = self.frame().function;
+        let width = self.code.functions[function].registers[register];
+        self.wide_value(operand, width)
+    }
+
+    fn count_iteration(&mut self, edge: &Edge) -> Step<()> {
+        let bound = self.limits.loop_iterations;
+        let Some(count) = self.frame().loops.iter_mut().find(|count: &&mut LoopCount| count.head == edge.target) else {
+            return Ok(());
+        };
+        if std::mem::take(&mut count.open) {
+            count.iterations += 1;
+            if count.iterations > bound {
+                return Err(PathEnd::LoopBound { location: self.location(), bound });
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, condition: &Operand) -> Step<bool> {
+        match self.value(condition) {
+            Value::Bits(bits) => Ok(bits & 1 == 1),
+            Value::Undefined => {
+                self.fail(FaultKind::UninitialisedRead, "a value that was never written decides a branch")
+            }
+            value => {
+                let term = self.as_term(&value, 1);
+                self.decide(term, [AlternativeKind::Continue; 2])
+            }
+        }
+    }
+
+    fn switch(&mut self, value: &Operand, width: u32, cases: &'p [(u128, Edge)], default: &'p Edge) -> Step<&'p Edge> {
+        let value = self.value(value);
+        let chosen = match &value {
+            Value::Bits(bits) => *bits,
+            Value::Undefined => {
+                return self.fail(FaultKind::UninitialisedRead, "a value that was never written decides a switch");
+            }
+            _ => {
+                let term = self.as_term(&value, width);
+                if self.is_switched(term) { self.evaluate(term) as u64 } else { self.concretise(&value, width)? }
+            }
+        };
+        Ok(cases.iter().find(|(case, _)| *case == u128::from(chosen)).map_or(default, |(_, edge)| edge))
+    }
+
+    /// Whether the marker of this switch has just decided the value: then its label, and so the edge, is known.
+    fn is_switched(&mut self, term: TermId) -> bool {
+        let Some(marked) = self.frame().switched.take() else { return false };
+        let extended = [self.session.terms.sign_extend(term, 64), self.session.terms.zero_extend(term, 64)];
+        extended.contains(&marked)
+    }
+
+    fn select(&mut self, width: u32, condition: &Operand, then: &Operand, otherwise: &Operand) -> Step<Value> {
+        let (then, otherwise) = (self.wide_value(then, width), self.wide_value(otherwise, width));
+        let condition = match self.value(condition) {
+            Value::Bits(bits) => return Ok(if bits & 1 == 1 { then } else { otherwise }),
+            Value::Undefined => return Ok(Value::Undefined),
+            value => self.as_term(&value, 1),
+        };
+        self.either(condition, width, &then, &otherwise)
+    }
+
+    fn either(&mut self, condition: TermId, width: u32, then: &Value, otherwise: &Value) -> Step<Value> {
+        let hard = |value: &Value| matches!(value, Value::Function(_) | Value::Undefined);
+        if hard(then) || hard(otherwise) {
+            let taken = self.decide(condition, [AlternativeKind::Continue; 2])?;
+            return Ok(if taken { then.clone() } else { otherwise.clone() });
+        }
+        if Self::is_pointer(then) || Self::is_pointer(otherwise) {
+            return Ok(self.pointer_choice(condition, then, otherwise));
+        }
+        let (then, otherwise) = (self.as_term(then, width), self.as_term(otherwise, width));
+        let term = self.session.terms.if_then_else(condition, then, otherwise);
+        Ok(self.from_term(term))
+    }
+
+    fn stack_object(&mut self, size: u64, count: &Operand, alignment: u64) -> Step<Value> {
+        let count = self.value(count);
+        let count = self.concretise(&count, 64)?;
+        let Some(size) = size.checked_mul(count).filter(|&size| size <= LARGEST_STACK_OBJECT) else {
+            return self.unsupported("a stack object of more than 64 MiB");
+        };
+        let object = self.memory.allocate(size, alignment, Origin::Stack, Contents::Uninitialised);
+        self.frame().stack_objects.push(object);
+        Ok(Value::Pointer(Pointer { object, offset: 0 }))
+    }
+
+    pub(crate) fn load(&mut self, width: u32, address: &Operand) -> Step<Value> {
+        let address = self.value(address);
+        let size = u64::from(width.div_ceil(8));
+        let value = match self.resolve(&address, size, Access::Read)? {
+            Spot::At(pointer) => self.memory.read(self.session, pointer.object, pointer.offset, size),
+            Spot::OneOf { object, offset, places } => self.read_one_of(object, offset, &places, size)?,
+        };
+        Ok(match value {
+            Value::Bits(bits) => Value::Bits(truncate(bits, width)),
+            Value::Term(term) if !width.is_multiple_of(8) => {
+                let term = self.session.terms.extract(term, 0, width);
+                self.from_term(term)
+            }
+            value => value,
+        })
+    }
+
+    fn read_one_of(
+        &mut self,
+        object: crate::value::ObjectId,
+        offset: TermId,
+        places: &[u64],
+        size: u64,
+    ) -> Step<Value> {
+        let values: Vec<Value> =
+            places.iter().map(|&place| self.memory.read(self.session, object, place, size)).collect();
+        if values.iter().any(|value| !matches!(value, Value::Bits(_) | Value::Term(_))) {
+            let offset = self.concretise(&Value::Term(offset), 64)?;
+            return Ok(self.memory.read(self.session, object, offset, size));
+        }
+        let width = 8 * size as u32;
+        let mut whole = None;
+        for (&place, value) in places.iter().zip(&values).rev() {
+            let value = self.as_term(value, width);
+            whole = Some(match whole {
+                None => value,
+                Some(rest) => {
+                    let here = self.is_at(offset, place);
+                    self.session.terms.if_then_else(here, value, rest)
+                }
+            });
+        }
+        Ok(whole.map_or(Value::Undefined, |term| self.from_term(term)))
+    }
+
+    fn is_at(&mut self, offset: TermId, place: u64) -> TermId {
+        let place = self.session.terms.constant(u128::from(place), 64);
+        self.session.terms.compare(TermCompare::Eq, offset, place)
+    }
+
+    fn store(&mut self, width: u32, value: &Operand, address: &Operand) -> Step<()> {
+        let mut value = self.wide_value(value, width);
+        let address = self.value(address);
+        let size = u64::from(width.div_ceil(8));
+        if let (Value::Term(term), false) = (&value, width.is_multiple_of(8)) {
+            value = Value::Term(self.session.terms.zero_extend(*term, 8 * size as u32));
+        }
+        self.write(&address, size, value)
+    }
+
+    fn write(&mut self, address: &Value, size: u64, value: Value) -> Step<()> {
+        match self.resolve(address, size, Access::Write)? {
+            Spot::At(pointer) => self.memory.write(self.session, pointer.object, pointer.offset, size, value),
+            Spot::OneOf { object, offset, places } => self.write_one_of(object, offset, &places, size, value)?,
+        }
+        Ok(())
+    }
+
+    fn write_one_of(
+        &mut self,
+        object: crate::value::ObjectId,
+        offset: TermId,
+        places: &[u64],
+        size: u64,
+        value: Value,
+    ) -> Step<()> {
+        let plain = |value: &Value| matches!(value, Value::Bits(_) | Value::Term(_));
+        let old: Vec<Value> = places.iter().map(|&place| self.memory.read(self.session, object, place, size)).collect();
+        let apart = places.windows(2).all(|pair| pair[1] - pair[0] >= size);
+        if !plain(&value) || !old.iter().all(plain) || !apart {
+            let offset = self.concretise(&Value::Term(offset), 64)?;
+            self.memory.write(self.session, object, offset, size, value);
+            return Ok(());
+        }
+        let width = 8 * size as u32;
+        let value = self.as_term(&value, width);
+        for (&place, old) in places.iter().zip(&old) {
+            let here = self.is_at(offset, place);
+            let old = self.as_term(old, width);
+            let new = self.session.terms.if_then_else(here, value, old);
+            let new = self.from_term(new);
+            self.memory.write(self.session, object, place, size, new);
+        }
+        Ok(())
+    }
+
+    /// The place of a whole range; a symbolic start is made concrete.
+    fn range(&mut self, address: &Operand, size: u64, access: Access) -> Step<Pointer> {
+        let address = self.value(address);
+        match self.resolve(&address, size, access)? {
+            Spot::At(pointer) => Ok(pointer),
+            Spot::OneOf { object, offset, .. } => {
+                let offset = self.concretise(&Value::Term(offset), 64)?;
+                Ok(Pointer { object, offset })
+            }
+        }
+    }
+
+    fn copy_memory(&mut self, to: &Operand, from: &Operand, size: &Operand) -> Step<()> {
+        let size = self.value(size);
+        let size = self.concretise(&size, 64)?;
+        if size == 0 {
+            return Ok(());
+        }
+        let from = self.range(from, size, Access::Read)?;
+        let to = self.range(to, size, Access::Write)?;
+        let pieces = self.memory.pieces(self.session, from.object, from.offset, size);
+        for (at, size, value) in pieces {
+            self.memory.write(self.session, to.object, to.offset + at, size, value);
+        }
+        self.instructions += size / 8;
+        Ok(())
+    }
+
+    fn set_memory(&mut self, to: &Operand, byte: &Operand, size: &Operand) -> Step<()> {
+        let size = self.value(size);
+        let size = self.concretise(&size, 64)?;
+        if size == 0 {
+            return Ok(());
+        }
+        let byte = self.value(byte);
+        let to = self.range(to, size, Access::Write)?;
+        for at in 0..size {
+            self.memory.write(self.session, to.object, to.offset + at, 1, byte.clone());
+        }
+        self.instructions += size / 8;
+        Ok(())
+    }
+
+    fn mark_condition(&mut self, marker: MarkerId, value: &Operand) -> Step<u64> {
+        let outcome = match self.value(value) {
+            Value::Bits(bits) => bits != 0,
+            Value::Undefined => {
+                return self.fail(FaultKind::UninitialisedRead, "a value that was never written decides a condition");
+            }
+            value => {
+                let term = self.as_term(&value, 32);
+                let zero = self.session.terms.constant(0, 32);
+                let is_false = self.session.terms.compare(TermCompare::Eq, term, zero);
+                let condition = self.session.terms.not(is_false);
+                self.decide(condition, [0, 1].map(|outcome| AlternativeKind::Event(Event { marker, outcome })))?
+            }
+        };
+        self.event(Event { marker, outcome: u32::from(outcome) });
+        Ok(u64::from(outcome))
+    }
+
+    fn mark_switch(&mut self, marker: MarkerId, value: &Operand) -> Step<()> {
+        let program = self.session.program;
+        let MarkerKind::Switch { labels, signed: is_signed, .. } = &program.map.markers[marker].kind else {
+            return self.unsupported("a switch marker that the map does not know");
+        };
+        let outcome = match self.value(value) {
+            Value::Bits(bits) => {
+                let value = if *is_signed { i128::from(signed(bits, 64)) } else { i128::from(bits) };
+                program.map.markers[marker].switch_outcome(value).unwrap_or(0)
+            }
+            Value::Undefined => {
+                return self.fail(FaultKind::UninitialisedRead, "a value that was never written decides a switch");
+            }
+            value => {
+                let term = self.as_term(&value, 64);
+                self.frame().switched = Some(term);
+                self.decide_switch(marker, term, labels, *is_signed)?
+            }
+        };
+        self.event(Event { marker, outcome });
+        Ok(())
+    }
+
+    fn decide_switch(&mut self, marker: MarkerId, term: TermId, labels: &[Label], is_signed: bool) -> Step<u32> {
+        let constraints = self.label_constraints(term, labels, is_signed);
+        let possible =
+            constraints.into_iter().filter(|(_, constraint)| self.session.terms.as_boolean(*constraint) != Some(false));
+        let alternatives: Vec<Alternative> = possible
+            .map(|(outcome, constraint)| Alternative {
+                constraint,
+                kind: AlternativeKind::Event(Event { marker, outcome }),
+            })
+            .collect();
+        let outcomes: Vec<AlternativeKind> = alternatives.iter().map(|alternative| alternative.kind).collect();
+        let taken = if alternatives.len() == 1 { 0 } else { self.choose(alternatives)? };
+        match outcomes.get(taken) {
+            Some(AlternativeKind::Event(event)) => Ok(event.outcome),
+            _ => self.unsupported("a switch without labels"),
+        }
+    }
+
+    /// For each outcome of a switch, what its value must satisfy.
+    fn label_constraints(&mut self, term: TermId, labels: &[Label], is_signed: bool) -> Vec<(u32, TermId)> {
+        let mut constraints = Vec::new();
+        let mut elsewhere = self.session.terms.boolean(true);
+        let mut default = labels.len() as u32;
+        for (index, label) in labels.iter().enumerate() {
+            let LabelValues::Range { low, high } = label.values else {
+                default = index as u32;
+                continue;
+            };
+            let here = self.in_range(term, low, high, is_signed);
+            let elsewhere_too = self.session.terms.not(here);
+            elsewhere = self.session.terms.and(elsewhere, elsewhere_too);
+            constraints.push((index as u32, here));
+        }
+        constraints.push((default, elsewhere));
+        constraints
+    }
+
+    fn in_range(&mut self, term: TermId, low: i128, high: i128, is_signed: bool) -> TermId {
+        let terms = &mut self.session.terms;
+        let (from, to) = (terms.constant(low as u128, 64), terms.constant(high as u128, 64));
+        if low == high {
+            return terms.compare(TermCompare::Eq, term, from);
+        }
+        let order = if is_signed { TermCompare::Sle } else { TermCompare::Ule };
+        let (above, below) = (terms.compare(order, from, term), terms.compare(order, term, to));
+        terms.and(above, below)
+    }
+
+    fn input(&mut self, index: u32, address: &Operand) -> Step<()> {
+        let program = self.session.program;
+        let inputs = &program.map.functions[self.session.function].inputs;
+        let Some(input) = inputs.get(index as usize) else {
+            return self.unsupported("an input that the map does not know");
+        };
+        let Value::Pointer(to) = self.value(address) else { return self.unsupported("an input at a symbolic address") };
+        let bound = self.session.pointer_elements;
+        let shape = self.session.inputs.root_for(
+            &mut self.session.terms,
+            &program.map.types,
+            index,
+            &input.name,
+            input.type_id,
+            bound,
+        );
+        self.filled.insert(shape);
+        self.fill(shape, to.object, to.offset);
+        if let Some(object) = self.memory.get_mut(to.object) {
+            if matches!(object.origin, Origin::Global { .. }) {
+                object.origin = Origin::Input(shape);
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, index: u32, address: &Operand, size: u64) -> Step<()> {
+        let Value::Pointer(from) = self.value(address) else { return Ok(()) };
+        let mut bytes = vec![None; size as usize];
+        for (at, size, value) in self.memory.pieces(self.session, from.object, from.offset, size) {
+            let bits = match value {
+                Value::Bits(bits) => u128::from(bits),
+                Value::Term(term) if !self.session.is_garbage(term) => self.evaluate(term),
+                _ => continue,
+            };
+            for byte in 0..size {
+                bytes[(at + byte) as usize] = Some((bits >> (8 * byte)) as u8);
+            }
+        }
+        self.outputs.push(Output { index, bytes });
+        Ok(())
+    }
+}
