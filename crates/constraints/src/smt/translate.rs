@@ -28,7 +28,7 @@ fn solve_here(graph: &Graph, limits: &Limits) -> Reply {
 }
 
 fn new_solver(limits: &Limits) -> Solver {
-    let solver = Solver::new_for_logic("QF_BV").unwrap_or_else(Solver::new);
+    let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
     let mut parameters = Params::new();
     parameters.set_u32(
         "timeout",
@@ -142,7 +142,7 @@ impl Translation<'_> {
                 Translated::Vector(self.vector(term).extract(low + node.width - 1, low))
             }
             TermKind::Concat { high, low } => {
-                Translated::Vector(self.vector(high).concat(&self.vector(low)))
+                Translated::Vector(self.vector(high).concat(self.vector(low)))
             }
             TermKind::ZeroExtend(a) => Translated::Vector(self.zero_extend(a, node.width)),
             TermKind::SignExtend(a) => {
