@@ -88,3 +88,44 @@ impl Solver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::{Answer, Layer, Reason};
+    use crate::smt::{Backend, Verdict};
+
+    /// Says that everything is 1.
+    struct Liar;
+
+    impl Backend for Liar {
+        fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
+            let variables = terms.variables(constraints[0]);
+            Verdict::Sat(variables.iter().map(|&variable| (variable, 1)).collect())
+        }
+    }
+
+    #[test]
+    fn a_wrong_model_is_rejected_and_not_reused() {
+        let mut terms = Terms::new();
+        let x = terms.variable("x", 32);
+        let (one, five) = (terms.constant(1, 32), terms.constant(5, 32));
+        let (is_one, is_five) = (terms.equal(x, one), terms.equal(x, five));
+        let mut solver = Solver::with_backend(Box::new(Liar));
+        assert!(
+            solver
+                .check(&terms, &[is_one], &Model::new())
+                .answer
+                .is_sat()
+        );
+        for _ in 0..2 {
+            let solved = solver.check(&terms, &[is_five], &Model::new());
+            let rejected = Reason::ModelRejected {
+                layer: Layer::Smt,
+                constraint: is_five,
+            };
+            assert_eq!(solved.answer, Answer::Unknown(rejected));
+        }
+        assert_eq!(solver.statistics().unknown, 2);
+    }
+}

@@ -21,7 +21,7 @@ fn values() -> impl Strategy<Value = Vec<[u128; MODELS]>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
     fn simplified_terms_keep_their_values(widths in widths(), values in values(), steps in steps(40)) {
