@@ -1,1 +1,27 @@
+//! Constraints over bit-vectors: terms, models, and a chain of solvers.
 //!
+//! - [`Terms`] is a hash-consed arena; its constructors simplify.
+//! - [`Model`] assigns values to variables; [`evaluate`] gives the value of a term under one.
+//! - [`Solver`] decides conjunctions. Every answer names the [`Layer`] that gave it, and every model was evaluated
+//!   on the whole query before it is returned.
+//!
+//! This crate knows nothing of programs, paths or goals. Only the module `smt` knows which SMT solver is used.
+
+mod answer;
+mod chain;
+mod display;
+mod hash;
+mod layers;
+mod model;
+mod semantics;
+mod simplify;
+mod smt;
+mod solver;
+mod terms;
+
+pub use answer::{Answer, Evidence, Layer, Reason, Solved, Statistics};
+pub use display::Displayed;
+pub use model::{Evaluator, Model, evaluate, holds};
+pub use smt::smt_worker_main;
+pub use solver::{Limits, Solver, SolverSettings};
+pub use terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};

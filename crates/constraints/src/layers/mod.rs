@@ -1,0 +1,33 @@
+//! The layers of the chain. Each answers what it can and asks the next one otherwise.
+
+mod cache;
+mod constants;
+mod recent_models;
+mod slices;
+mod smt;
+mod verified;
+
+pub(crate) use cache::Cache;
+pub(crate) use constants::Constants;
+pub(crate) use recent_models::RecentModels;
+pub(crate) use slices::Slices;
+pub(crate) use smt::Smt;
+pub(crate) use verified::Verified;
+
+use crate::answer::{Solved, Statistics};
+use crate::model::Model;
+use crate::terms::{TermId, Terms};
+
+/// A conjunction and the model to stay close to.
+#[derive(Copy, Clone)]
+pub(crate) struct Query<'a> {
+    pub terms: &'a Terms,
+    pub constraints: &'a [TermId],
+    pub hint: &'a Model,
+}
+
+/// Below [`Slices`] a model assigns the variables of the query that matter; above, it is the whole hint with
+/// those replaced.
+pub(crate) trait Decide {
+    fn decide(&mut self, query: &Query<'_>, statistics: &mut Statistics) -> Solved;
+}

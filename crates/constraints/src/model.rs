@@ -1,0 +1,177 @@
+//! Assignments of values to variables, and the value of a term under one.
+
+use crate::semantics;
+use crate::terms::{TermId, TermKind, Terms, VariableId};
+
+/// A value for each variable. A variable without one reads as 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    /// By variable; never ends in `None`, so that equal assignments compare equal.
+    values: Vec<Option<u128>>,
+}
+
+impl Model {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn get(&self, variable: VariableId) -> u128 {
+        self.assigned(variable).unwrap_or(0)
+    }
+
+    /// The value, if one was set.
+    pub fn assigned(&self, variable: VariableId) -> Option<u128> {
+        self.values.get(variable.index()).copied().flatten()
+    }
+
+    /// The value is the caller's to keep within the width of the variable; evaluation truncates.
+    pub fn set(&mut self, variable: VariableId, value: u128) {
+        if self.values.len() <= variable.index() {
+            self.values.resize(variable.index() + 1, None);
+        }
+        self.values[variable.index()] = Some(value);
+    }
+
+    /// What `other` assigns takes precedence.
+    pub fn overlay(&mut self, other: &Model) {
+        for (variable, value) in other.iter() {
+            self.set(variable, value);
+        }
+    }
+
+    /// The assigned variables, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (VariableId, u128)> + '_ {
+        let assigned = |(index, value): (usize, &Option<u128>)| {
+            value.map(|v| (VariableId::from_index(index), v))
+        };
+        self.values.iter().enumerate().filter_map(assigned)
+    }
+}
+
+impl FromIterator<(VariableId, u128)> for Model {
+    fn from_iter<I: IntoIterator<Item = (VariableId, u128)>>(assignments: I) -> Self {
+        let mut model = Model::new();
+        assignments
+            .into_iter()
+            .for_each(|(variable, value)| model.set(variable, value));
+        model
+    }
+}
+
+/// The value of a term under a model.
+pub fn evaluate(terms: &Terms, model: &Model, term: TermId) -> u128 {
+    Evaluator::new().evaluate(terms, model, term)
+}
+
+/// Whether the model satisfies all the constraints (terms of width 1).
+pub fn holds(terms: &Terms, model: &Model, constraints: &[TermId]) -> bool {
+    let mut evaluator = Evaluator::new();
+    constraints
+        .iter()
+        .all(|&constraint| evaluator.evaluate(terms, model, constraint) == 1)
+}
+
+/// Evaluation that remembers the values of shared operands. The memory is for one model and one arena: call
+/// [`Evaluator::reset`] before another. It keeps its own stack, because terms nest deeper than threads do.
+#[derive(Clone, Debug, Default)]
+pub struct Evaluator {
+    /// By term; meaningful where the stamp is the current generation.
+    values: Vec<u128>,
+    stamps: Vec<u32>,
+    generation: u32,
+    stack: Vec<TermId>,
+}
+
+impl Evaluator {
+    pub fn new() -> Self {
+        Self {
+            generation: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Forget all values, at no cost: for the next model.
+    pub fn reset(&mut self) {
+        match self.generation.checked_add(1) {
+            Some(next) => self.generation = next,
+            None => *self = Self::new(),
+        }
+    }
+
+    pub fn evaluate(&mut self, terms: &Terms, model: &Model, term: TermId) -> u128 {
+        if self.stamps.len() < terms.len() {
+            self.stamps.resize(terms.len(), 0);
+            self.values.resize(terms.len(), 0);
+        }
+        self.stack.push(term);
+        while let Some(&top) = self.stack.last() {
+            match self.step(terms, model, top) {
+                Step::Value(value) => self.finish(top, value),
+                Step::Needs(operand) => self.stack.push(operand),
+            }
+        }
+        self.values[term.index()]
+    }
+
+    fn finish(&mut self, term: TermId, value: u128) {
+        self.values[term.index()] = value;
+        self.stamps[term.index()] = self.generation;
+        self.stack.pop();
+    }
+
+    fn step(&self, terms: &Terms, model: &Model, term: TermId) -> Step {
+        match self.value(terms, model, term) {
+            Ok(value) => Step::Value(value),
+            Err(operand) => Step::Needs(operand),
+        }
+    }
+
+    /// The value, or the first operand whose value is missing. A choice needs only the branch it takes.
+    fn value(&self, terms: &Terms, model: &Model, term: TermId) -> Result<u128, TermId> {
+        let width = terms.width(term);
+        Ok(match *terms.kind(term) {
+            TermKind::Constant(value) => value,
+            TermKind::Variable(id) => semantics::truncate(model.get(id), width),
+            TermKind::Unary(op, a) => semantics::unary(op, self.known(a)?, width),
+            TermKind::Binary(op, a, b) => {
+                semantics::binary(op, self.known(a)?, self.known(b)?, width)
+            }
+            TermKind::Compare(op, a, b) => u128::from(semantics::compare(
+                op,
+                self.known(a)?,
+                self.known(b)?,
+                terms.width(a),
+            )),
+            TermKind::IfThenElse {
+                condition,
+                then,
+                otherwise,
+            } => self.known(if self.known(condition)? == 1 {
+                then
+            } else {
+                otherwise
+            })?,
+            TermKind::Extract { term, low } => semantics::truncate(self.known(term)? >> low, width),
+            TermKind::Concat { high, low } => {
+                (self.known(high)? << terms.width(low)) | self.known(low)?
+            }
+            TermKind::ZeroExtend(a) => self.known(a)?,
+            TermKind::SignExtend(a) => semantics::truncate(
+                semantics::signed(self.known(a)?, terms.width(a)) as u128,
+                width,
+            ),
+        })
+    }
+
+    fn known(&self, term: TermId) -> Result<u128, TermId> {
+        match self.stamps[term.index()] == self.generation {
+            true => Ok(self.values[term.index()]),
+            false => Err(term),
+        }
+    }
+}
+
+enum Step {
+    Value(u128),
+    Needs(TermId),
+}

@@ -1,0 +1,38 @@
+//! The SMT solver, Z3, behind one trait: in this process, or in a worker process that can be killed.
+//! Both read the same encoded query, so that tests in one process exercise what the worker does.
+
+mod child;
+mod in_process;
+mod translate;
+mod wire;
+mod worker;
+
+pub use worker::smt_worker_main;
+
+use crate::answer::Reason;
+use crate::model::Model;
+use crate::solver::SolverSettings;
+use crate::terms::{TermId, Terms};
+
+/// The SMT solver's answer, before anyone has checked it. A model may leave out variables that do not matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Sat(Model),
+    Unsat,
+    Unknown(Reason),
+}
+
+pub(crate) trait Backend: Send {
+    fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict;
+}
+
+pub(crate) fn backend(settings: SolverSettings) -> Box<dyn Backend> {
+    match settings.worker {
+        Some(program) => Box::new(child::Child::new(
+            program,
+            settings.limits,
+            settings.interrupt,
+        )),
+        None => Box::new(in_process::InProcess::new(settings.limits)),
+    }
+}

@@ -1,0 +1,250 @@
+//! From term graphs to Z3 and back. A term of width 1 is a Z3 boolean where it is logical and a bit-vector where
+//! it is cut from one; each is converted when it is used as the other.
+
+use z3::ast::{Ast, BV, Bool};
+use z3::{Config, Params, SatResult, Solver, with_z3_config};
+
+use super::wire::{Graph, GraphNode, Reply};
+use crate::solver::Limits;
+use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, UnaryOp};
+
+/// Decides the graph in a context of its own: in a context with a history Z3 may find another model, and then
+/// the same query would have another answer after a worker was restarted.
+pub(crate) fn solve_graph(graph: &Graph, limits: &Limits) -> Reply {
+    with_z3_config(&Config::new(), || solve_here(graph, limits))
+}
+
+fn solve_here(graph: &Graph, limits: &Limits) -> Reply {
+    let translated = translate(graph);
+    let solver = new_solver(limits);
+    for &constraint in &graph.constraints {
+        solver.assert(translated[constraint.index()].boolean());
+    }
+    match solver.check() {
+        SatResult::Sat => model_values(&solver, graph, &translated),
+        SatResult::Unsat => Reply::Unsat,
+        SatResult::Unknown => unknown(&solver.get_reason_unknown().unwrap_or_default()),
+    }
+}
+
+fn new_solver(limits: &Limits) -> Solver {
+    let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
+    let mut parameters = Params::new();
+    parameters.set_u32(
+        "timeout",
+        u32::try_from(limits.milliseconds).unwrap_or(u32::MAX),
+    );
+    parameters.set_u32("rlimit", limits.resource);
+    parameters.set_u32("random_seed", 0);
+    solver.set_params(&parameters);
+    solver
+}
+
+/// Z3 has no codes for these, only words.
+fn unknown(words: &str) -> Reply {
+    match words {
+        _ if words.contains("timeout") || words.contains("canceled") => Reply::TimeLimit,
+        _ if words.contains("resource") => Reply::ResourceLimit,
+        _ if words.contains("memory") || words.contains("memout") => Reply::MemoryLimit,
+        _ => Reply::GaveUp(words.to_owned()),
+    }
+}
+
+fn model_values(solver: &Solver, graph: &Graph, translated: &[Translated]) -> Reply {
+    let Some(model) = solver.get_model() else {
+        return Reply::GaveUp("no model".to_owned());
+    };
+    let mut values = Vec::new();
+    for (node, ast) in graph.nodes.iter().zip(translated) {
+        let TermKind::Variable(id) = node.kind else {
+            continue;
+        };
+        let value = match ast {
+            Translated::Boolean(ast) => model
+                .get_const_interp(ast)
+                .and_then(|value| value.as_bool())
+                .map(u128::from),
+            Translated::Vector(ast) => model
+                .get_const_interp(ast)
+                .and_then(|value| vector_value(&value, node.width)),
+        };
+        values.extend(value.map(|value| (id.0, value)));
+    }
+    Reply::Sat(values)
+}
+
+fn vector_value(value: &BV, width: u32) -> Option<u128> {
+    if width <= 64 {
+        return value.as_u64().map(u128::from);
+    }
+    let high = value.extract(width - 1, 64).simplify().as_u64()?;
+    let low = value.extract(63, 0).simplify().as_u64()?;
+    Some((u128::from(high) << 64) | u128::from(low))
+}
+
+enum Translated {
+    Boolean(Bool),
+    Vector(BV),
+}
+
+impl Translated {
+    fn boolean(&self) -> Bool {
+        match self {
+            Translated::Boolean(ast) => ast.clone(),
+            Translated::Vector(ast) => ast.eq(BV::from_u64(1, 1)),
+        }
+    }
+
+    fn vector(&self) -> BV {
+        self.extended(1)
+    }
+
+    /// The vector, or the boolean as 0 or 1 of this width.
+    fn extended(&self, width: u32) -> BV {
+        match self {
+            Translated::Boolean(ast) => ast.ite(&BV::from_u64(1, width), &BV::from_u64(0, width)),
+            Translated::Vector(ast) => ast.clone(),
+        }
+    }
+}
+
+fn translate(graph: &Graph) -> Vec<Translated> {
+    let mut translation = Translation {
+        graph,
+        done: Vec::with_capacity(graph.nodes.len()),
+    };
+    for node in &graph.nodes {
+        let ast = translation.node(node);
+        translation.done.push(ast);
+    }
+    translation.done
+}
+
+struct Translation<'a> {
+    graph: &'a Graph,
+    done: Vec<Translated>,
+}
+
+impl Translation<'_> {
+    fn node(&self, node: &GraphNode) -> Translated {
+        match node.kind {
+            TermKind::Constant(value) => constant(value, node.width),
+            TermKind::Variable(id) => variable(id.0, node.width),
+            TermKind::Unary(op, a) => self.unary(op, a, node.width),
+            TermKind::Binary(op, a, b) => self.binary(op, a, b, node.width),
+            TermKind::Compare(op, a, b) => Translated::Boolean(self.compare(op, a, b)),
+            TermKind::IfThenElse {
+                condition,
+                then,
+                otherwise,
+            } => self.if_then_else(condition, then, otherwise),
+            TermKind::Extract { term, low } => {
+                Translated::Vector(self.vector(term).extract(low + node.width - 1, low))
+            }
+            TermKind::Concat { high, low } => {
+                Translated::Vector(self.vector(high).concat(self.vector(low)))
+            }
+            TermKind::ZeroExtend(a) => Translated::Vector(self.zero_extend(a, node.width)),
+            TermKind::SignExtend(a) => {
+                Translated::Vector(self.vector(a).sign_ext(node.width - self.width(a)))
+            }
+        }
+    }
+
+    fn width(&self, term: TermId) -> u32 {
+        self.graph.nodes[term.index()].width
+    }
+
+    fn boolean(&self, term: TermId) -> Bool {
+        self.done[term.index()].boolean()
+    }
+
+    fn vector(&self, term: TermId) -> BV {
+        self.done[term.index()].vector()
+    }
+
+    fn zero_extend(&self, a: TermId, width: u32) -> BV {
+        match &self.done[a.index()] {
+            boolean @ Translated::Boolean(_) => boolean.extended(width),
+            Translated::Vector(ast) => ast.zero_ext(width - self.width(a)),
+        }
+    }
+
+    fn unary(&self, op: UnaryOp, a: TermId, width: u32) -> Translated {
+        match op {
+            UnaryOp::Not if width == 1 => Translated::Boolean(self.boolean(a).not()),
+            UnaryOp::Not => Translated::Vector(self.vector(a).bvnot()),
+            UnaryOp::Neg => Translated::Vector(self.vector(a).bvneg()),
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, a: TermId, b: TermId, width: u32) -> Translated {
+        match op {
+            BinaryOp::And if width == 1 => {
+                Translated::Boolean(Bool::and(&[self.boolean(a), self.boolean(b)]))
+            }
+            BinaryOp::Or if width == 1 => {
+                Translated::Boolean(Bool::or(&[self.boolean(a), self.boolean(b)]))
+            }
+            BinaryOp::Xor if width == 1 => {
+                Translated::Boolean(self.boolean(a).xor(self.boolean(b)))
+            }
+            _ => Translated::Vector(vector_operation(op, &self.vector(a), &self.vector(b))),
+        }
+    }
+
+    fn compare(&self, op: CompareOp, a: TermId, b: TermId) -> Bool {
+        match op {
+            CompareOp::Eq if self.width(a) == 1 => self.boolean(a).iff(self.boolean(b)),
+            CompareOp::Eq => self.vector(a).eq(self.vector(b)),
+            CompareOp::Ult => self.vector(a).bvult(self.vector(b)),
+            CompareOp::Ule => self.vector(a).bvule(self.vector(b)),
+            CompareOp::Slt => self.vector(a).bvslt(self.vector(b)),
+            CompareOp::Sle => self.vector(a).bvsle(self.vector(b)),
+        }
+    }
+
+    fn if_then_else(&self, condition: TermId, then: TermId, otherwise: TermId) -> Translated {
+        let condition = self.boolean(condition);
+        match self.width(then) {
+            1 => Translated::Boolean(condition.ite(&self.boolean(then), &self.boolean(otherwise))),
+            _ => Translated::Vector(condition.ite(&self.vector(then), &self.vector(otherwise))),
+        }
+    }
+}
+
+fn vector_operation(op: BinaryOp, a: &BV, b: &BV) -> BV {
+    match op {
+        BinaryOp::Add => a.bvadd(b),
+        BinaryOp::Sub => a.bvsub(b),
+        BinaryOp::Mul => a.bvmul(b),
+        BinaryOp::UDiv => a.bvudiv(b),
+        BinaryOp::SDiv => a.bvsdiv(b),
+        BinaryOp::URem => a.bvurem(b),
+        BinaryOp::SRem => a.bvsrem(b),
+        BinaryOp::And => a.bvand(b),
+        BinaryOp::Or => a.bvor(b),
+        BinaryOp::Xor => a.bvxor(b),
+        BinaryOp::Shl => a.bvshl(b),
+        BinaryOp::LShr => a.bvlshr(b),
+        BinaryOp::AShr => a.bvashr(b),
+    }
+}
+
+fn constant(value: u128, width: u32) -> Translated {
+    match width {
+        1 => Translated::Boolean(Bool::from_bool(value == 1)),
+        2..=64 => Translated::Vector(BV::from_u64(value as u64, width)),
+        _ => {
+            let high = BV::from_u64((value >> 64) as u64, width - 64);
+            Translated::Vector(high.concat(BV::from_u64(value as u64, 64)))
+        }
+    }
+}
+
+fn variable(number: u32, width: u32) -> Translated {
+    match width {
+        1 => Translated::Boolean(Bool::new_const(number)),
+        _ => Translated::Vector(BV::new_const(number, width)),
+    }
+}

@@ -1,0 +1,131 @@
+//! The solver as its users see it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::answer::{Solved, Statistics};
+use crate::chain::{Chain, build_chain};
+use crate::layers::{Decide, Query};
+use crate::model::Model;
+use crate::terms::{TermId, Terms};
+
+/// How much one query may cost.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall clock, per call of the SMT solver. A worker that overruns is killed.
+    pub milliseconds: u64,
+    /// Steps as the SMT solver counts them: the limit that gives the same answer on a slow machine. The default
+    /// is what the solver does in about a quarter of the default time.
+    pub resource: u32,
+    /// Address space of the worker process.
+    pub memory_megabytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            milliseconds: 2000,
+            resource: 4_000_000,
+            memory_megabytes: 2048,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct SolverSettings {
+    pub limits: Limits,
+    /// The program to start, with the one argument `smt-worker`, as the solver process; it must call
+    /// [`crate::smt_worker_main`]. Without one the SMT solver runs in this process, where it cannot be killed.
+    pub worker: Option<PathBuf>,
+    /// Raised from outside, it makes a running [`Solver::check`] return within about 20 ms (with a worker).
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// The chain of layers, from the cheapest to SMT. Its answers depend on the queries asked before (it reuses
+/// models and answers), but on nothing else: the same queries in the same order give the same answers, unless
+/// the wall-clock limit strikes.
+///
+/// It remembers answers by [`TermId`], so all queries to one solver are over one [`Terms`] arena.
+pub struct Solver {
+    chain: Chain,
+    statistics: Statistics,
+}
+
+impl Solver {
+    pub fn new(settings: SolverSettings) -> Self {
+        Self {
+            chain: build_chain(settings),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Decides the conjunction of `constraints`, terms of width 1. A model keeps the values of `hint` in every
+    /// independent slice that the hint satisfies and for every variable that does not occur.
+    pub fn check(&mut self, terms: &Terms, constraints: &[TermId], hint: &Model) -> Solved {
+        let solved = self.chain.decide(
+            &Query {
+                terms,
+                constraints,
+                hint,
+            },
+            &mut self.statistics,
+        );
+        self.statistics.count(&solved);
+        solved
+    }
+
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_backend(backend: Box<dyn crate::smt::Backend>) -> Self {
+        let chain = crate::chain::chain_over(backend, Arc::default());
+        Self {
+            chain,
+            statistics: Statistics::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::{Answer, Layer, Reason};
+    use crate::smt::{Backend, Verdict};
+
+    /// Says that everything is 1.
+    struct Liar;
+
+    impl Backend for Liar {
+        fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
+            let variables = terms.variables(constraints[0]);
+            Verdict::Sat(variables.iter().map(|&variable| (variable, 1)).collect())
+        }
+    }
+
+    #[test]
+    fn a_wrong_model_is_rejected_and_not_reused() {
+        let mut terms = Terms::new();
+        let x = terms.variable("x", 32);
+        let (one, five) = (terms.constant(1, 32), terms.constant(5, 32));
+        let (is_one, is_five) = (terms.equal(x, one), terms.equal(x, five));
+        let mut solver = Solver::with_backend(Box::new(Liar));
+        assert!(
+            solver
+                .check(&terms, &[is_one], &Model::new())
+                .answer
+                .is_sat()
+        );
+        for _ in 0..2 {
+            let solved = solver.check(&terms, &[is_five], &Model::new());
+            let rejected = Reason::ModelRejected {
+                layer: Layer::Smt,
+                constraint: is_five,
+            };
+            assert_eq!(solved.answer, Answer::Unknown(rejected));
+        }
+        assert_eq!(solver.statistics().unknown, 2);
+    }
+}
