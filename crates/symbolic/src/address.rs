@@ -325,9 +325,9 @@ impl Executor<'_, '_> {
     }
 
     fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
-        let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
         let message = format!("access at byte {} of {}", offset as i64, self.describe(id));
         let fault = self.fault(FaultKind::OutOfBounds, message);
+        let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
         match object.origin {
             // A larger object might have been large enough: the bound ends this path, not the program.
             Origin::Input(shape) if object.symbolic_size.is_some() && (offset as i64) >= object.size as i64 => {
@@ -464,7 +464,7 @@ impl Executor<'_, '_> {
             _ => return Stride::ANY,
         };
         let narrow = match terms.kind(other) {
-            TermKind::SignExtend(inner, ..) | TermKind::ZeroExtend(inner, ..) => terms.width(*inner) <= 32,
+            TermKind::SignExtend(inner) | TermKind::ZeroExtend(inner) => terms.width(*inner) <= 32,
             _ => false,
         };
         let modulus = if narrow && factor < 1 << 31 { factor } else { 1 << factor.trailing_zeros().min(31) };
