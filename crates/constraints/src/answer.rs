@@ -138,24 +138,15 @@ pub struct Solved {
 
 impl Solved {
     pub(crate) fn sat(model: Model, layer: Layer) -> Self {
-        Self {
-            answer: Answer::Sat(model),
-            layer,
-        }
+        Self { answer: Answer::Sat(model), layer }
     }
 
     pub(crate) fn unsat(core: Vec<TermId>, layer: Layer) -> Self {
-        Self {
-            answer: Answer::Unsat(Evidence { layer, core }),
-            layer,
-        }
+        Self { answer: Answer::Unsat(Evidence { layer, core }), layer }
     }
 
     pub(crate) fn unknown(reason: Reason, layer: Layer) -> Self {
-        Self {
-            answer: Answer::Unknown(reason),
-            layer,
-        }
+        Self { answer: Answer::Unknown(reason), layer }
     }
 }
 

@@ -23,11 +23,7 @@ enum Piece {
 
 impl<'a> Displayed<'a> {
     pub(crate) fn new(terms: &'a Terms, root: TermId) -> Self {
-        Self {
-            terms,
-            root,
-            pieces: MOST_PIECES,
-        }
+        Self { terms, root, pieces: MOST_PIECES }
     }
 
     /// Cut off with `…` after about this many operators, operands and parentheses.
@@ -37,10 +33,7 @@ impl<'a> Displayed<'a> {
 
     fn expand(&self, term: TermId, nested: bool) -> Vec<Piece> {
         let atom = |term| Piece::Term { term, nested: true };
-        let plain = |term| Piece::Term {
-            term,
-            nested: false,
-        };
+        let plain = |term| Piece::Term { term, nested: false };
         let text = Piece::Text;
         match *self.terms.kind(term) {
             TermKind::Constant(value) => {
@@ -51,20 +44,8 @@ impl<'a> Displayed<'a> {
             TermKind::Unary(UnaryOp::Neg, inner) => vec![text("-"), atom(inner)],
             TermKind::Binary(op, a, b) => self.infix(self.operator(op, term), a, b, nested),
             TermKind::Compare(op, a, b) => self.comparison(op, a, b, nested),
-            TermKind::IfThenElse {
-                condition,
-                then,
-                otherwise,
-            } => {
-                vec![
-                    text("ite("),
-                    plain(condition),
-                    text(", "),
-                    plain(then),
-                    text(", "),
-                    plain(otherwise),
-                    text(")"),
-                ]
+            TermKind::IfThenElse { condition, then, otherwise } => {
+                vec![text("ite("), plain(condition), text(", "), plain(then), text(", "), plain(otherwise), text(")")]
             }
             TermKind::Extract { term: inner, low } => {
                 let high = low + self.terms.width(term) - 1;
@@ -78,13 +59,7 @@ impl<'a> Displayed<'a> {
 
     fn infix(&self, operator: &'static str, a: TermId, b: TermId, nested: bool) -> Vec<Piece> {
         let atom = |term| Piece::Term { term, nested: true };
-        let middle = vec![
-            atom(a),
-            Piece::Text(" "),
-            Piece::Text(operator),
-            Piece::Text(" "),
-            atom(b),
-        ];
+        let middle = vec![atom(a), Piece::Text(" "), Piece::Text(operator), Piece::Text(" "), atom(b)];
         if !nested {
             return middle;
         }
@@ -113,30 +88,13 @@ impl<'a> Displayed<'a> {
         if let TermKind::Compare(CompareOp::Eq, a, b) = *self.terms.kind(inner) {
             return self.infix("!=", a, b, nested);
         }
-        let sign = if self.terms.width(term) == 1 {
-            "!"
-        } else {
-            "~"
-        };
-        vec![
-            Piece::Text(sign),
-            Piece::Term {
-                term: inner,
-                nested: true,
-            },
-        ]
+        let sign = if self.terms.width(term) == 1 { "!" } else { "~" };
+        vec![Piece::Text(sign), Piece::Term { term: inner, nested: true }]
     }
 
     fn extension(&self, name: &str, inner: TermId, term: TermId) -> Vec<Piece> {
         let start = format!("{name}{}(", self.terms.width(term));
-        vec![
-            Piece::Owned(start),
-            Piece::Term {
-                term: inner,
-                nested: false,
-            },
-            Piece::Text(")"),
-        ]
+        vec![Piece::Owned(start), Piece::Term { term: inner, nested: false }, Piece::Text(")")]
     }
 
     fn operator(&self, op: BinaryOp, term: TermId) -> &'static str {
@@ -175,10 +133,7 @@ impl<'a> Displayed<'a> {
 impl fmt::Display for Displayed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut left = self.pieces;
-        let mut pending = vec![Piece::Term {
-            term: self.root,
-            nested: false,
-        }];
+        let mut pending = vec![Piece::Term { term: self.root, nested: false }];
         while let Some(piece) = pending.pop() {
             if left == 0 {
                 return f.write_str("…");
@@ -187,9 +142,7 @@ impl fmt::Display for Displayed<'_> {
             match piece {
                 Piece::Text(text) => f.write_str(text)?,
                 Piece::Owned(text) => f.write_str(&text)?,
-                Piece::Term { term, nested } => {
-                    pending.extend(self.expand(term, nested).into_iter().rev())
-                }
+                Piece::Term { term, nested } => pending.extend(self.expand(term, nested).into_iter().rev()),
             }
         }
         Ok(())

@@ -41,9 +41,7 @@ impl Model {
 
     /// The assigned variables, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (VariableId, u128)> + '_ {
-        let assigned = |(index, value): (usize, &Option<u128>)| {
-            value.map(|v| (VariableId::from_index(index), v))
-        };
+        let assigned = |(index, value): (usize, &Option<u128>)| value.map(|v| (VariableId::from_index(index), v));
         self.values.iter().enumerate().filter_map(assigned)
     }
 }
@@ -51,9 +49,7 @@ impl Model {
 impl FromIterator<(VariableId, u128)> for Model {
     fn from_iter<I: IntoIterator<Item = (VariableId, u128)>>(assignments: I) -> Self {
         let mut model = Model::new();
-        assignments
-            .into_iter()
-            .for_each(|(variable, value)| model.set(variable, value));
+        assignments.into_iter().for_each(|(variable, value)| model.set(variable, value));
         model
     }
 }
@@ -66,9 +62,7 @@ pub fn evaluate(terms: &Terms, model: &Model, term: TermId) -> u128 {
 /// Whether the model satisfies all the constraints (terms of width 1).
 pub fn holds(terms: &Terms, model: &Model, constraints: &[TermId]) -> bool {
     let mut evaluator = Evaluator::new();
-    constraints
-        .iter()
-        .all(|&constraint| evaluator.evaluate(terms, model, constraint) == 1)
+    constraints.iter().all(|&constraint| evaluator.evaluate(terms, model, constraint) == 1)
 }
 
 /// Evaluation that remembers the values of shared operands. The memory is for one model and one arena: call
@@ -84,10 +78,7 @@ pub struct Evaluator {
 
 impl Evaluator {
     pub fn new() -> Self {
-        Self {
-            generation: 1,
-            ..Self::default()
-        }
+        Self { generation: 1, ..Self::default() }
     }
 
     /// Forget all values, at no cost: for the next model.
@@ -133,33 +124,19 @@ impl Evaluator {
             TermKind::Constant(value) => value,
             TermKind::Variable(id) => semantics::truncate(model.get(id), width),
             TermKind::Unary(op, a) => semantics::unary(op, self.known(a)?, width),
-            TermKind::Binary(op, a, b) => {
-                semantics::binary(op, self.known(a)?, self.known(b)?, width)
+            TermKind::Binary(op, a, b) => semantics::binary(op, self.known(a)?, self.known(b)?, width),
+            TermKind::Compare(op, a, b) => {
+                u128::from(semantics::compare(op, self.known(a)?, self.known(b)?, terms.width(a)))
             }
-            TermKind::Compare(op, a, b) => u128::from(semantics::compare(
-                op,
-                self.known(a)?,
-                self.known(b)?,
-                terms.width(a),
-            )),
-            TermKind::IfThenElse {
-                condition,
-                then,
-                otherwise,
-            } => self.known(if self.known(condition)? == 1 {
-                then
-            } else {
-                otherwise
-            })?,
+            TermKind::IfThenElse { condition, then, otherwise } => {
+                self.known(if self.known(condition)? == 1 { then } else { otherwise })?
+            }
             TermKind::Extract { term, low } => semantics::truncate(self.known(term)? >> low, width),
-            TermKind::Concat { high, low } => {
-                (self.known(high)? << terms.width(low)) | self.known(low)?
-            }
+            TermKind::Concat { high, low } => (self.known(high)? << terms.width(low)) | self.known(low)?,
             TermKind::ZeroExtend(a) => self.known(a)?,
-            TermKind::SignExtend(a) => semantics::truncate(
-                semantics::signed(self.known(a)?, terms.width(a)) as u128,
-                width,
-            ),
+            TermKind::SignExtend(a) => {
+                semantics::truncate(semantics::signed(self.known(a)?, terms.width(a)) as u128, width)
+            }
         })
     }
 

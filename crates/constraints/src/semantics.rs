@@ -7,11 +7,7 @@ use crate::terms::{BinaryOp, CompareOp, UnaryOp};
 
 /// The low `width` bits set.
 pub(crate) fn mask(width: u32) -> u128 {
-    if width >= 128 {
-        u128::MAX
-    } else {
-        (1 << width) - 1
-    }
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 pub(crate) fn truncate(value: u128, width: u32) -> u128 {

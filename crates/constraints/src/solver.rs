@@ -24,11 +24,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            milliseconds: 2000,
-            resource: 4_000_000,
-            memory_megabytes: 2048,
-        }
+        Self { milliseconds: 2000, resource: 4_000_000, memory_megabytes: 2048 }
     }
 }
 
@@ -54,23 +50,13 @@ pub struct Solver {
 
 impl Solver {
     pub fn new(settings: SolverSettings) -> Self {
-        Self {
-            chain: build_chain(settings),
-            statistics: Statistics::default(),
-        }
+        Self { chain: build_chain(settings), statistics: Statistics::default() }
     }
 
     /// Decides the conjunction of `constraints`, terms of width 1. A model keeps the values of `hint` in every
     /// independent slice that the hint satisfies and for every variable that does not occur.
     pub fn check(&mut self, terms: &Terms, constraints: &[TermId], hint: &Model) -> Solved {
-        let solved = self.chain.decide(
-            &Query {
-                terms,
-                constraints,
-                hint,
-            },
-            &mut self.statistics,
-        );
+        let solved = self.chain.decide(&Query { terms, constraints, hint }, &mut self.statistics);
         self.statistics.count(&solved);
         solved
     }
@@ -82,10 +68,7 @@ impl Solver {
     #[cfg(test)]
     pub(crate) fn with_backend(backend: Box<dyn crate::smt::Backend>) -> Self {
         let chain = crate::chain::chain_over(backend, Arc::default());
-        Self {
-            chain,
-            statistics: Statistics::default(),
-        }
+        Self { chain, statistics: Statistics::default() }
     }
 }
 
@@ -112,18 +95,10 @@ mod tests {
         let (one, five) = (terms.constant(1, 32), terms.constant(5, 32));
         let (is_one, is_five) = (terms.equal(x, one), terms.equal(x, five));
         let mut solver = Solver::with_backend(Box::new(Liar));
-        assert!(
-            solver
-                .check(&terms, &[is_one], &Model::new())
-                .answer
-                .is_sat()
-        );
+        assert!(solver.check(&terms, &[is_one], &Model::new()).answer.is_sat());
         for _ in 0..2 {
             let solved = solver.check(&terms, &[is_five], &Model::new());
-            let rejected = Reason::ModelRejected {
-                layer: Layer::Smt,
-                constraint: is_five,
-            };
+            let rejected = Reason::ModelRejected { layer: Layer::Smt, constraint: is_five };
             assert_eq!(solved.answer, Answer::Unknown(rejected));
         }
         assert_eq!(solver.statistics().unknown, 2);

@@ -123,17 +123,11 @@ impl TermKind {
     pub fn operands(&self) -> impl DoubleEndedIterator<Item = TermId> + use<> {
         let operands = match *self {
             TermKind::Constant(_) | TermKind::Variable(_) => [None; 3],
-            TermKind::Unary(_, a) | TermKind::ZeroExtend(a) | TermKind::SignExtend(a) => {
-                [Some(a), None, None]
-            }
+            TermKind::Unary(_, a) | TermKind::ZeroExtend(a) | TermKind::SignExtend(a) => [Some(a), None, None],
             TermKind::Extract { term, .. } => [Some(term), None, None],
             TermKind::Binary(_, a, b) | TermKind::Compare(_, a, b) => [Some(a), Some(b), None],
             TermKind::Concat { high, low } => [Some(high), Some(low), None],
-            TermKind::IfThenElse {
-                condition,
-                then,
-                otherwise,
-            } => [Some(condition), Some(then), Some(otherwise)],
+            TermKind::IfThenElse { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
         };
         operands.into_iter().flatten()
     }
@@ -194,15 +188,8 @@ impl Terms {
     pub fn variable(&mut self, name: &str, width: u32) -> TermId {
         assert_width(width);
         let id = VariableId::from_index(self.variables.len());
-        let term = self.push(
-            TermKind::Variable(id),
-            width,
-            VariableSet::Small(Arc::from([id])),
-        );
-        self.variables.push(VariableInfo {
-            name: name.to_owned(),
-            term,
-        });
+        let term = self.push(TermKind::Variable(id), width, VariableSet::Small(Arc::from([id])));
+        self.variables.push(VariableInfo { name: name.to_owned(), term });
         term
     }
 
@@ -255,9 +242,7 @@ impl Terms {
 
     /// The constant of a width-1 term.
     pub fn as_boolean(&self, term: TermId) -> Option<bool> {
-        self.as_constant(term)
-            .filter(|_| self.width(term) == 1)
-            .map(|value| value == 1)
+        self.as_constant(term).filter(|_| self.width(term) == 1).map(|value| value == 1)
     }
 
     /// The variables that the term depends on, ascending.
@@ -287,11 +272,7 @@ impl Terms {
 
     fn push(&mut self, kind: TermKind, width: u32, variables: VariableSet) -> TermId {
         let term = TermId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
-        self.nodes.push(Node {
-            kind,
-            width,
-            variables,
-        });
+        self.nodes.push(Node { kind, width, variables });
         term
     }
 
@@ -332,10 +313,7 @@ impl Terms {
 }
 
 fn assert_width(width: u32) {
-    assert!(
-        (1..=128).contains(&width),
-        "a term of width {width}; widths are 1 to 128"
-    );
+    assert!((1..=128).contains(&width), "a term of width {width}; widths are 1 to 128");
 }
 
 /// The union; one of the two lists is shared again when it holds the other, which is the usual case.
@@ -352,11 +330,7 @@ fn united(a: VariableSet, b: &VariableSet) -> VariableSet {
     let mut union: Vec<VariableId> = left.iter().chain(right.iter()).copied().collect();
     union.sort_unstable();
     union.dedup();
-    if union.len() > SMALL_SET {
-        VariableSet::Large
-    } else {
-        VariableSet::Small(union.into())
-    }
+    if union.len() > SMALL_SET { VariableSet::Large } else { VariableSet::Small(union.into()) }
 }
 
 /// Both ascending.
@@ -365,6 +339,5 @@ pub(crate) fn is_subset<T: Ord>(part: &[T], whole: &[T]) -> bool {
         return false;
     }
     let mut rest = whole.iter();
-    part.iter()
-        .all(|wanted| rest.by_ref().find(|have| *have >= wanted) == Some(wanted))
+    part.iter().all(|wanted| rest.by_ref().find(|have| *have >= wanted) == Some(wanted))
 }

@@ -7,16 +7,13 @@ use common::{Construction, MODELS, steps};
 use proptest::prelude::*;
 
 fn widths() -> impl Strategy<Value = Vec<u32>> {
-    let width = prop_oneof![2 => Just(1u32), 3 => Just(8), 3 => Just(32), 1 => Just(64), 1 => Just(128), 4 => 1u32..=64];
+    let width =
+        prop_oneof![2 => Just(1u32), 3 => Just(8), 3 => Just(32), 1 => Just(64), 1 => Just(128), 4 => 1u32..=64];
     prop::collection::vec(width, 3)
 }
 
 fn values() -> impl Strategy<Value = Vec<[u128; MODELS]>> {
-    let value = prop_oneof![
-        any::<u128>(),
-        0u128..4,
-        (0u128..4).prop_map(|v| v.wrapping_neg())
-    ];
+    let value = prop_oneof![any::<u128>(), 0u128..4, (0u128..4).prop_map(|v| v.wrapping_neg())];
     prop::collection::vec(prop::array::uniform4(value), 3)
 }
 

@@ -17,24 +17,12 @@ fn solver() -> Solver {
 
 /// Boolean constraints out of a construction: every step that is one, and one bit of the others.
 fn constraints(construction: &mut Construction, most: usize) -> Vec<TermId> {
-    let pairs: Vec<Pair> = construction
-        .pairs
-        .iter()
-        .rev()
-        .take(most)
-        .cloned()
-        .collect();
-    pairs
-        .iter()
-        .map(|pair| construction.fitted(pair, 1, false).term)
-        .collect()
+    let pairs: Vec<Pair> = construction.pairs.iter().rev().take(most).cloned().collect();
+    pairs.iter().map(|pair| construction.fitted(pair, 1, false).term).collect()
 }
 
 fn enumerate(terms: &Terms, variables: &[TermId], constraints: &[TermId]) -> bool {
-    let ids: Vec<_> = variables
-        .iter()
-        .filter_map(|&term| terms.variable_id(term))
-        .collect();
+    let ids: Vec<_> = variables.iter().filter_map(|&term| terms.variable_id(term)).collect();
     let bits: u32 = ids.iter().map(|&id| terms.variable_width(id)).sum();
     (0..1u128 << bits).any(|mut word| {
         let mut model = Model::new();
@@ -152,10 +140,7 @@ fn a_raised_interrupt_is_an_answer() {
     let (mut terms, x, _) = two_variables();
     let x_is_five = equals(&mut terms, x, 5);
     let interrupt = Arc::new(AtomicBool::new(true));
-    let mut solver = Solver::new(SolverSettings {
-        interrupt,
-        ..SolverSettings::default()
-    });
+    let mut solver = Solver::new(SolverSettings { interrupt, ..SolverSettings::default() });
     let solved = solver.check(&terms, &[x_is_five], &Model::new());
     assert_eq!(solved.answer, Answer::Unknown(Reason::Interrupted));
 }
@@ -169,8 +154,5 @@ fn wide_values_survive_the_way_to_the_solver_and_back() {
     let equal = terms.equal(wide, constant);
     let solved = solver().check(&terms, &[equal], &Model::new());
     let id = terms.variable_id(wide).expect("a variable");
-    assert_eq!(
-        solved.answer.model().map(|model| model.get(id)),
-        Some(value)
-    );
+    assert_eq!(solved.answer.model().map(|model| model.get(id)), Some(value));
 }

@@ -1,8 +1,6 @@
 //! The text form, the normal forms worth relying on, and very deep terms.
 
-use branchwise_constraints::{
-    BinaryOp, CompareOp, Model, Solver, SolverSettings, TermId, Terms, evaluate,
-};
+use branchwise_constraints::{BinaryOp, CompareOp, Model, Solver, SolverSettings, TermId, Terms, evaluate};
 use expect_test::{Expect, expect};
 
 fn check(build: impl FnOnce(&mut Terms, TermId, TermId) -> TermId, expected: Expect) {
@@ -116,9 +114,7 @@ fn what_c_makes_of_booleans_and_chars() {
     check(
         |t, i, _| {
             let bytes: Vec<TermId> = (0..4).map(|n| t.extract(i, 8 * n, 8)).collect();
-            bytes[1..]
-                .iter()
-                .fold(bytes[0], |low, &high| t.concat(high, low))
+            bytes[1..].iter().fold(bytes[0], |low, &high| t.concat(high, low))
         },
         expect!["i"],
     );
@@ -171,9 +167,7 @@ fn a_deep_chain_of_choices_does_not_overflow_the_stack() {
     let mut terms = Terms::new();
     let (index, start) = (terms.variable("index", 32), terms.variable("start", 32));
     let chain = deep_chain(&mut terms, index, start);
-    let model: Model = [(terms.variable_id(index).expect("a variable"), 12)]
-        .into_iter()
-        .collect();
+    let model: Model = [(terms.variable_id(index).expect("a variable"), 12)].into_iter().collect();
     assert_eq!(evaluate(&terms, &model, chain), 24);
     assert_eq!(terms.variables(chain).len(), 2);
     expect!["ite(index == 0x1869f, 0x30d3e, ite(index == 0x1869e, 0x30d3c, ite(…"]

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use branchwise_constraints::{
-    Answer, Limits, Model, Reason, Solver, SolverSettings, TermId, Terms, smt_worker_main,
-};
+use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId, Terms, smt_worker_main};
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("smt-worker") {
@@ -19,34 +17,13 @@ fn main() -> ExitCode {
     }
     let tests: [(&str, fn()); 9] = [
         ("answers_as_in_process", answers_as_in_process),
-        (
-            "a_hard_query_ends_at_the_resource_limit",
-            a_hard_query_ends_at_the_resource_limit,
-        ),
-        (
-            "a_hard_query_ends_at_the_wall_clock",
-            a_hard_query_ends_at_the_wall_clock,
-        ),
-        (
-            "a_worker_that_hangs_is_killed",
-            a_worker_that_hangs_is_killed,
-        ),
-        (
-            "a_worker_that_does_not_read_is_killed",
-            a_worker_that_does_not_read_is_killed,
-        ),
-        (
-            "a_worker_that_crashes_is_an_answer",
-            a_worker_that_crashes_is_an_answer,
-        ),
-        (
-            "a_worker_that_babbles_is_an_answer",
-            a_worker_that_babbles_is_an_answer,
-        ),
-        (
-            "a_missing_worker_is_an_answer",
-            a_missing_worker_is_an_answer,
-        ),
+        ("a_hard_query_ends_at_the_resource_limit", a_hard_query_ends_at_the_resource_limit),
+        ("a_hard_query_ends_at_the_wall_clock", a_hard_query_ends_at_the_wall_clock),
+        ("a_worker_that_hangs_is_killed", a_worker_that_hangs_is_killed),
+        ("a_worker_that_does_not_read_is_killed", a_worker_that_does_not_read_is_killed),
+        ("a_worker_that_crashes_is_an_answer", a_worker_that_crashes_is_an_answer),
+        ("a_worker_that_babbles_is_an_answer", a_worker_that_babbles_is_an_answer),
+        ("a_missing_worker_is_an_answer", a_missing_worker_is_an_answer),
         ("an_interrupt_is_seen_at_once", an_interrupt_is_seen_at_once),
     ];
     for (name, test) in tests {
@@ -57,16 +34,8 @@ fn main() -> ExitCode {
 }
 
 fn settings(worker: PathBuf, milliseconds: u64) -> SolverSettings {
-    let limits = Limits {
-        milliseconds,
-        resource: u32::MAX,
-        ..Limits::default()
-    };
-    SolverSettings {
-        limits,
-        worker: Some(worker),
-        ..SolverSettings::default()
-    }
+    let limits = Limits { milliseconds, resource: u32::MAX, ..Limits::default() };
+    SolverSettings { limits, worker: Some(worker), ..SolverSettings::default() }
 }
 
 fn this_program() -> PathBuf {
@@ -103,11 +72,7 @@ fn hard() -> (Terms, Vec<TermId>) {
     let number = terms.constant(2_147_483_647 * 2_147_483_629, 64);
     let one = terms.constant(1, 32);
     let equal = terms.equal(product, number);
-    let constraints = vec![
-        equal,
-        terms.unsigned_less(one, x),
-        terms.unsigned_less(x, y),
-    ];
+    let constraints = vec![equal, terms.unsigned_less(one, x), terms.unsigned_less(x, y)];
     (terms, constraints)
 }
 
@@ -119,10 +84,7 @@ fn timed(solver: &mut Solver, query: &(Terms, Vec<TermId>)) -> (Answer, Duration
 
 fn assert_stopped_in_time(answer: &Answer, elapsed: Duration, milliseconds: u64) {
     assert_eq!(*answer, Answer::Unknown(Reason::TimeLimit { milliseconds }));
-    assert!(
-        elapsed < Duration::from_millis(milliseconds + 500),
-        "took {elapsed:?}"
-    );
+    assert!(elapsed < Duration::from_millis(milliseconds + 500), "took {elapsed:?}");
 }
 
 fn answers_as_in_process() {
@@ -130,27 +92,14 @@ fn answers_as_in_process() {
     let mut child = Solver::new(settings(this_program(), 5000));
     let mut here = Solver::new(SolverSettings::default());
     let hint = Model::new();
-    assert_eq!(
-        child.check(&terms, &constraints, &hint),
-        here.check(&terms, &constraints, &hint)
-    );
+    assert_eq!(child.check(&terms, &constraints, &hint), here.check(&terms, &constraints, &hint));
 }
 
 fn a_hard_query_ends_at_the_resource_limit() {
-    let limits = Limits {
-        resource: 200_000,
-        milliseconds: 20_000,
-        ..Limits::default()
-    };
-    let mut solver = Solver::new(SolverSettings {
-        limits,
-        ..settings(this_program(), 0)
-    });
+    let limits = Limits { resource: 200_000, milliseconds: 20_000, ..Limits::default() };
+    let mut solver = Solver::new(SolverSettings { limits, ..settings(this_program(), 0) });
     let (answer, _) = timed(&mut solver, &hard());
-    assert_eq!(
-        answer,
-        Answer::Unknown(Reason::ResourceLimit { steps: 200_000 })
-    );
+    assert_eq!(answer, Answer::Unknown(Reason::ResourceLimit { steps: 200_000 }));
 }
 
 fn a_hard_query_ends_at_the_wall_clock() {
@@ -182,53 +131,32 @@ fn a_worker_that_does_not_read_is_killed() {
     let constant = terms.constant(12, 32);
     let constraint = terms.equal(value, constant);
     let (answer, _) = timed(&mut solver, &(terms, vec![constraint]));
-    assert_eq!(
-        answer,
-        Answer::Unknown(Reason::TimeLimit { milliseconds: 200 })
-    );
+    assert_eq!(answer, Answer::Unknown(Reason::TimeLimit { milliseconds: 200 }));
 }
 
 fn a_worker_that_crashes_is_an_answer() {
     let folder = folder();
-    let mut solver = Solver::new(settings(
-        script(&folder, "head -c 4 >/dev/null; kill -SEGV $$"),
-        5000,
-    ));
+    let mut solver = Solver::new(settings(script(&folder, "head -c 4 >/dev/null; kill -SEGV $$"), 5000));
     for _ in 0..2 {
-        assert_eq!(
-            timed(&mut solver, &easy()).0,
-            Answer::Unknown(Reason::SolverCrashed)
-        );
+        assert_eq!(timed(&mut solver, &easy()).0, Answer::Unknown(Reason::SolverCrashed));
     }
 }
 
 fn a_worker_that_babbles_is_an_answer() {
     let folder = folder();
-    let mut solver = Solver::new(settings(
-        script(&folder, "echo 'usage: worker FILE'; exec sleep 60"),
-        5000,
-    ));
-    assert_eq!(
-        timed(&mut solver, &easy()).0,
-        Answer::Unknown(Reason::SolverCrashed)
-    );
+    let mut solver = Solver::new(settings(script(&folder, "echo 'usage: worker FILE'; exec sleep 60"), 5000));
+    assert_eq!(timed(&mut solver, &easy()).0, Answer::Unknown(Reason::SolverCrashed));
 }
 
 fn a_missing_worker_is_an_answer() {
     let mut solver = Solver::new(settings(PathBuf::from("/nonexistent/worker"), 200));
     let (answer, _) = timed(&mut solver, &easy());
-    assert!(
-        matches!(answer, Answer::Unknown(Reason::WorkerUnavailable { .. })),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Answer::Unknown(Reason::WorkerUnavailable { .. })), "{answer:?}");
 }
 
 fn an_interrupt_is_seen_at_once() {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut solver = Solver::new(SolverSettings {
-        interrupt: interrupt.clone(),
-        ..settings(this_program(), 20_000)
-    });
+    let mut solver = Solver::new(SolverSettings { interrupt: interrupt.clone(), ..settings(this_program(), 20_000) });
     let raise = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         interrupt.store(true, Ordering::Relaxed);

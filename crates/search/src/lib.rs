@@ -1,1 +1,11 @@
+//! The tree of what was tried, and which prefix to try next.
 //!
+//! A strategy sees the map, the goals and the tree, never terms or solvers: it can be tested without them.
+
+mod frontier;
+mod guidance;
+mod tree;
+
+pub use frontier::{Candidate, Frontier};
+pub use guidance::Guidance;
+pub use tree::{Branch, Choice, Inserted, Position, Status, Tree, TreeNodeId};

@@ -22,27 +22,12 @@ pub(crate) struct Cache<Inner> {
 
 impl<Inner> Cache<Inner> {
     pub(crate) fn new(inner: Inner) -> Self {
-        Self {
-            inner,
-            models: FastMap::default(),
-            cores: FastMap::default(),
-            entries: 0,
-        }
+        Self { inner, models: FastMap::default(), cores: FastMap::default(), entries: 0 }
     }
 
     fn core_within(&self, constraints: &[TermId]) -> Option<&Vec<TermId>> {
-        let cores = |newest| {
-            self.cores
-                .get(newest)
-                .into_iter()
-                .flatten()
-                .rev()
-                .take(MOST_CORES_TRIED)
-        };
-        constraints
-            .iter()
-            .flat_map(cores)
-            .find(|core| is_subset(core, constraints))
+        let cores = |newest| self.cores.get(newest).into_iter().flatten().rev().take(MOST_CORES_TRIED);
+        constraints.iter().flat_map(cores).find(|core| is_subset(core, constraints))
     }
 
     fn remember(&mut self, constraints: &[TermId], answer: &Answer) {

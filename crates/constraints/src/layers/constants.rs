@@ -24,23 +24,13 @@ impl<Inner: Decide> Decide for Constants<Inner> {
         if conjuncts.is_empty() {
             return Solved::sat(query.hint.clone(), Layer::Constants);
         }
-        self.inner.decide(
-            &Query {
-                constraints: &conjuncts,
-                ..*query
-            },
-            statistics,
-        )
+        self.inner.decide(&Query { constraints: &conjuncts, ..*query }, statistics)
     }
 }
 
 fn undecided(terms: &Terms, constraints: &[TermId]) -> Vec<TermId> {
     let is_true = |&term: &TermId| terms.as_boolean(term) == Some(true);
-    let mut conjuncts: Vec<TermId> = constraints
-        .iter()
-        .copied()
-        .filter(|term| !is_true(term))
-        .collect();
+    let mut conjuncts: Vec<TermId> = constraints.iter().copied().filter(|term| !is_true(term)).collect();
     conjuncts.sort_unstable();
     conjuncts.dedup();
     conjuncts
@@ -49,17 +39,12 @@ fn undecided(terms: &Terms, constraints: &[TermId]) -> Vec<TermId> {
 /// The constant false, or a constraint together with its negation. Only `not` is looked for: the simplifier
 /// makes the negation of an ordering another ordering, which SMT refutes at once.
 fn contradiction(terms: &Terms, conjuncts: &[TermId]) -> Option<Vec<TermId>> {
-    if let Some(&falsehood) = conjuncts
-        .iter()
-        .find(|&&term| terms.as_boolean(term) == Some(false))
-    {
+    if let Some(&falsehood) = conjuncts.iter().find(|&&term| terms.as_boolean(term) == Some(false)) {
         return Some(vec![falsehood]);
     }
     let present: FastMap<TermId, ()> = conjuncts.iter().map(|&term| (term, ())).collect();
     conjuncts.iter().find_map(|&term| match *terms.kind(term) {
-        TermKind::Unary(UnaryOp::Not, inner) if present.contains_key(&inner) => {
-            Some(vec![inner, term])
-        }
+        TermKind::Unary(UnaryOp::Not, inner) if present.contains_key(&inner) => Some(vec![inner, term]),
         _ => None,
     })
 }

@@ -18,11 +18,7 @@ pub(crate) struct RecentModels<Inner> {
 
 impl<Inner> RecentModels<Inner> {
     pub(crate) fn new(inner: Inner) -> Self {
-        Self {
-            inner,
-            models: VecDeque::new(),
-            evaluator: Evaluator::new(),
-        }
+        Self { inner, models: VecDeque::new(), evaluator: Evaluator::new() }
     }
 
     fn find(&mut self, query: &Query<'_>) -> Option<usize> {
@@ -33,11 +29,7 @@ impl<Inner> RecentModels<Inner> {
     fn satisfies(&mut self, query: &Query<'_>, index: usize) -> bool {
         self.evaluator.reset();
         let mut constraints = query.constraints.iter().rev();
-        constraints.all(|&constraint| {
-            self.evaluator
-                .evaluate(query.terms, &self.models[index], constraint)
-                == 1
-        })
+        constraints.all(|&constraint| self.evaluator.evaluate(query.terms, &self.models[index], constraint) == 1)
     }
 
     fn keep(&mut self, hint: &Model, solved: &Model) {

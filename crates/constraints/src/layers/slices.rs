@@ -13,16 +13,11 @@ pub(crate) struct Slices<Inner> {
 
 impl<Inner> Slices<Inner> {
     pub(crate) fn new(inner: Inner) -> Self {
-        Self {
-            inner,
-            evaluator: Evaluator::new(),
-        }
+        Self { inner, evaluator: Evaluator::new() }
     }
 
     fn hint_satisfies(&mut self, query: &Query<'_>, slice: &[TermId]) -> bool {
-        slice
-            .iter()
-            .all(|&constraint| self.evaluator.evaluate(query.terms, query.hint, constraint) == 1)
+        slice.iter().all(|&constraint| self.evaluator.evaluate(query.terms, query.hint, constraint) == 1)
     }
 }
 
@@ -36,13 +31,7 @@ impl<Inner: Decide> Decide for Slices<Inner> {
             if self.hint_satisfies(query, &slice) {
                 continue;
             }
-            let solved = self.inner.decide(
-                &Query {
-                    constraints: &slice,
-                    ..*query
-                },
-                statistics,
-            );
+            let solved = self.inner.decide(&Query { constraints: &slice, ..*query }, statistics);
             match &solved.answer {
                 Answer::Sat(model) => merge(&mut merged, query, &slice, model),
                 Answer::Unsat(_) => return solved,
@@ -71,18 +60,12 @@ fn independent_slices(query: &Query<'_>) -> Vec<Vec<TermId>> {
     let mut groups = UnionFind::default();
     for &constraint in query.constraints {
         let variables = query.terms.variables(constraint);
-        variables
-            .windows(2)
-            .for_each(|pair| groups.unite(pair[0], pair[1]));
+        variables.windows(2).for_each(|pair| groups.unite(pair[0], pair[1]));
     }
     let mut slices: Vec<Vec<TermId>> = Vec::new();
     let mut slice_of: FastMap<Option<VariableId>, usize> = FastMap::default();
     for &constraint in query.constraints {
-        let root = query
-            .terms
-            .variables(constraint)
-            .first()
-            .map(|&variable| groups.find(variable));
+        let root = query.terms.variables(constraint).first().map(|&variable| groups.find(variable));
         let slice = *slice_of.entry(root).or_insert(slices.len());
         if slice == slices.len() {
             slices.push(Vec::new());

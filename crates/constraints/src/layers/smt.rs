@@ -18,22 +18,14 @@ pub(crate) struct Smt {
 
 impl Smt {
     pub(crate) fn new(backend: Box<dyn Backend>, interrupt: Arc<AtomicBool>) -> Self {
-        Self {
-            backend,
-            interrupt,
-            evaluator: Evaluator::new(),
-        }
+        Self { backend, interrupt, evaluator: Evaluator::new() }
     }
 
     fn checked(&mut self, query: &Query<'_>, model: &Model) -> Solved {
         let model = completed(query, model);
         self.evaluator.reset();
         let mut fails = |constraint| self.evaluator.evaluate(query.terms, &model, constraint) != 1;
-        match query
-            .constraints
-            .iter()
-            .find(|&&constraint| fails(constraint))
-        {
+        match query.constraints.iter().find(|&&constraint| fails(constraint)) {
             Some(&constraint) => rejected(constraint),
             None => Solved::sat(model, Layer::Smt),
         }
@@ -61,9 +53,7 @@ fn completed(query: &Query<'_>, model: &Model) -> Model {
     let mut completed = Model::new();
     for &constraint in query.constraints {
         for &variable in query.terms.variables(constraint).iter() {
-            let value = model
-                .assigned(variable)
-                .unwrap_or_else(|| query.hint.get(variable));
+            let value = model.assigned(variable).unwrap_or_else(|| query.hint.get(variable));
             completed.set(variable, value);
         }
     }

@@ -11,10 +11,7 @@ pub(crate) struct Verified<Inner> {
 
 impl<Inner> Verified<Inner> {
     pub(crate) fn new(inner: Inner) -> Self {
-        Self {
-            inner,
-            evaluator: Evaluator::new(),
-        }
+        Self { inner, evaluator: Evaluator::new() }
     }
 }
 
@@ -26,12 +23,7 @@ impl<Inner: Decide> Decide for Verified<Inner> {
         };
         self.evaluator.reset();
         let mut fails = |constraint| self.evaluator.evaluate(query.terms, model, constraint) != 1;
-        match query
-            .constraints
-            .iter()
-            .copied()
-            .find(|&constraint| fails(constraint))
-        {
+        match query.constraints.iter().copied().find(|&constraint| fails(constraint)) {
             Some(constraint) => rejected(&solved, constraint),
             None => solved,
         }
@@ -39,11 +31,5 @@ impl<Inner: Decide> Decide for Verified<Inner> {
 }
 
 fn rejected(solved: &Solved, constraint: TermId) -> Solved {
-    Solved::unknown(
-        Reason::ModelRejected {
-            layer: solved.layer,
-            constraint,
-        },
-        solved.layer,
-    )
+    Solved::unknown(Reason::ModelRejected { layer: solved.layer, constraint }, solved.layer)
 }

@@ -217,9 +217,7 @@ impl Terms {
         match self.as_constant(b) {
             Some(1) if width > 1 => a,
             Some(divisor) if width > 1 && divisor == semantics::mask(width) => self.neg(a),
-            Some(divisor) if self.both_non_negative(a, divisor) => {
-                self.binary(BinaryOp::UDiv, a, b)
-            }
+            Some(divisor) if self.both_non_negative(a, divisor) => self.binary(BinaryOp::UDiv, a, b),
             _ => self.intern_binary(BinaryOp::SDiv, a, b),
         }
     }
@@ -231,17 +229,13 @@ impl Terms {
             Some(0) => a,
             Some(1) => self.zero(width),
             Some(divisor) if divisor == semantics::mask(width) => self.zero(width),
-            Some(divisor) if self.both_non_negative(a, divisor) => {
-                self.binary(BinaryOp::URem, a, b)
-            }
+            Some(divisor) if self.both_non_negative(a, divisor) => self.binary(BinaryOp::URem, a, b),
             _ => self.intern_binary(BinaryOp::SRem, a, b),
         }
     }
 
     /// A zero extension is strictly wider than what it extends, so its sign bit is clear.
     fn both_non_negative(&self, a: TermId, divisor: u128) -> bool {
-        self.as_zero_extend(a).is_some()
-            && divisor > 0
-            && divisor <= semantics::signed_maximum(self.width(a))
+        self.as_zero_extend(a).is_some() && divisor > 0 && divisor <= semantics::signed_maximum(self.width(a))
     }
 }

@@ -21,9 +21,7 @@ impl Terms {
 
     fn complement(&mut self, term: TermId, width: u32) -> TermId {
         match self.constant_choice(term) {
-            Some(choice) => self.map_choice(choice, width, |value| {
-                semantics::unary(UnaryOp::Not, value, width)
-            }),
+            Some(choice) => self.map_choice(choice, width, |value| semantics::unary(UnaryOp::Not, value, width)),
             None => self.intern(TermKind::Unary(UnaryOp::Not, term), width),
         }
     }
@@ -170,9 +168,7 @@ impl Terms {
             return true;
         }
         match (*self.kind(a), *self.kind(b)) {
-            (TermKind::Compare(p, x, y), TermKind::Compare(q, z, w)) => {
-                are_converse(p, q) && x == w && y == z
-            }
+            (TermKind::Compare(p, x, y), TermKind::Compare(q, z, w)) => are_converse(p, q) && x == w && y == z,
             _ => false,
         }
     }

@@ -35,14 +35,10 @@ impl Terms {
             return Some(self.boolean(semantics::compare(op, x, y, width)));
         }
         if let (Some(choice), Some(y)) = (self.constant_choice(a), self.as_constant(b)) {
-            return Some(self.map_choice(choice, 1, |x| {
-                u128::from(semantics::compare(op, x, y, width))
-            }));
+            return Some(self.map_choice(choice, 1, |x| u128::from(semantics::compare(op, x, y, width))));
         }
         if let (Some(x), Some(choice)) = (self.as_constant(a), self.constant_choice(b)) {
-            return Some(self.map_choice(choice, 1, |y| {
-                u128::from(semantics::compare(op, x, y, width))
-            }));
+            return Some(self.map_choice(choice, 1, |y| u128::from(semantics::compare(op, x, y, width))));
         }
         None
     }
@@ -76,9 +72,7 @@ impl Terms {
         let (a, b) = self.ordered(a, b);
         let simpler = match self.as_constant(b) {
             Some(constant) => self.equality_with_constant(a, constant),
-            None => self
-                .equality_of_sums(a, b)
-                .or_else(|| self.equality_of_extensions(a, b)),
+            None => self.equality_of_sums(a, b).or_else(|| self.equality_of_extensions(a, b)),
         };
         simpler.unwrap_or_else(|| self.intern(TermKind::Compare(CompareOp::Eq, a, b), 1))
     }
@@ -87,15 +81,10 @@ impl Terms {
     fn equality_with_constant(&mut self, a: TermId, constant: u128) -> Option<TermId> {
         match *self.kind(a) {
             TermKind::Binary(op, x, y) => self.binary_equality_with_constant(op, x, y, constant),
-            TermKind::Unary(op, x) => {
-                Some(self.equal_to_constant(x, semantics::unary(op, constant, self.width(a))))
-            }
+            TermKind::Unary(op, x) => Some(self.equal_to_constant(x, semantics::unary(op, constant, self.width(a)))),
             TermKind::ZeroExtend(inner) => Some(self.extension_equality(inner, constant, constant)),
             TermKind::SignExtend(inner) => {
-                let again = semantics::signed(
-                    semantics::truncate(constant, self.width(inner)),
-                    self.width(inner),
-                );
+                let again = semantics::signed(semantics::truncate(constant, self.width(inner)), self.width(inner));
                 let again = semantics::truncate(again as u128, self.width(a));
                 Some(self.extension_equality(inner, constant, constant ^ again))
             }
@@ -104,13 +93,7 @@ impl Terms {
         }
     }
 
-    fn binary_equality_with_constant(
-        &mut self,
-        op: BinaryOp,
-        x: TermId,
-        y: TermId,
-        constant: u128,
-    ) -> Option<TermId> {
+    fn binary_equality_with_constant(&mut self, op: BinaryOp, x: TermId, y: TermId, constant: u128) -> Option<TermId> {
         let width = self.width(x);
         let operand = self.as_constant(y);
         match (op, operand) {
@@ -119,9 +102,7 @@ impl Terms {
             (BinaryOp::Mul, Some(c)) if c & 1 == 1 => {
                 Some(self.equal_to_constant(x, constant.wrapping_mul(inverse_of_odd(c))))
             }
-            (BinaryOp::Shl, Some(distance)) => {
-                Some(self.shifted_equality(x, distance as u32, constant))
-            }
+            (BinaryOp::Shl, Some(distance)) => Some(self.shifted_equality(x, distance as u32, constant)),
             (BinaryOp::And, Some(c)) if constant & !c != 0 => Some(self.boolean(false)),
             (BinaryOp::Or, Some(c)) if c & !constant != 0 => Some(self.boolean(false)),
             (BinaryOp::Or, None) if constant == 0 => {
@@ -129,12 +110,8 @@ impl Terms {
                 let (left, right) = (self.bare_equality(x, zero), self.bare_equality(y, zero));
                 Some(self.and(left, right))
             }
-            (BinaryOp::Sub | BinaryOp::Xor, None) if constant == 0 => {
-                Some(self.bare_equality(x, y))
-            }
-            (BinaryOp::Sub, None) => self
-                .as_constant(x)
-                .map(|c| self.equal_to_constant(y, c.wrapping_sub(constant))),
+            (BinaryOp::Sub | BinaryOp::Xor, None) if constant == 0 => Some(self.bare_equality(x, y)),
+            (BinaryOp::Sub, None) => self.as_constant(x).map(|c| self.equal_to_constant(y, c.wrapping_sub(constant))),
             _ => None,
         }
     }
@@ -208,10 +185,7 @@ impl Terms {
     }
 
     fn equality_of_extensions(&mut self, a: TermId, b: TermId) -> Option<TermId> {
-        if let (Some(x), Some(y)) = (
-            self.as_unary(UnaryOp::Not, a),
-            self.as_unary(UnaryOp::Not, b),
-        ) {
+        if let (Some(x), Some(y)) = (self.as_unary(UnaryOp::Not, a), self.as_unary(UnaryOp::Not, b)) {
             return Some(self.bare_equality(x, y));
         }
         let (x, y, _) = self.same_extension(a, b)?;
@@ -246,22 +220,14 @@ impl Terms {
             _ => {}
         }
         match (self.as_constant(a), *self.kind(b)) {
-            (Some(_), TermKind::ZeroExtend(x)) => {
-                Some(self.compare_zero_extended(op, x, a, Side::Right))
-            }
+            (Some(_), TermKind::ZeroExtend(x)) => Some(self.compare_zero_extended(op, x, a, Side::Right)),
             (Some(_), TermKind::SignExtend(x)) => self.compare_sign_extended(op, x, a, Side::Right),
             _ => None,
         }
     }
 
     /// `side` is where the extended term stands; the bound is a constant of the extended width.
-    fn compare_zero_extended(
-        &mut self,
-        op: CompareOp,
-        x: TermId,
-        bound: TermId,
-        side: Side,
-    ) -> TermId {
+    fn compare_zero_extended(&mut self, op: CompareOp, x: TermId, bound: TermId, side: Side) -> TermId {
         let inner_width = self.width(x);
         let constant = self.as_constant(bound).unwrap_or_default();
         if constant > semantics::mask(inner_width) {
@@ -271,13 +237,7 @@ impl Terms {
         self.compare_on(unsigned(op), x, constant, side)
     }
 
-    fn compare_sign_extended(
-        &mut self,
-        op: CompareOp,
-        x: TermId,
-        bound: TermId,
-        side: Side,
-    ) -> Option<TermId> {
+    fn compare_sign_extended(&mut self, op: CompareOp, x: TermId, bound: TermId, side: Side) -> Option<TermId> {
         let (width, inner_width) = (self.width(bound), self.width(x));
         let constant = self.as_constant(bound).unwrap_or_default();
         let narrow = semantics::truncate(constant, inner_width);
@@ -286,8 +246,7 @@ impl Terms {
             return Some(self.compare_on(op, x, narrow, side));
         }
         // In the unsigned order such a bound lies between the two halves of the extended values.
-        matches!(op, CompareOp::Slt | CompareOp::Sle)
-            .then(|| self.compare_zero_with(op, bound, side))
+        matches!(op, CompareOp::Slt | CompareOp::Sle).then(|| self.compare_zero_with(op, bound, side))
     }
 
     /// The bound lies outside an interval around zero that holds all values, so zero decides for all.
@@ -310,11 +269,7 @@ impl Terms {
         if matches!(op, CompareOp::Ule | CompareOp::Sle) {
             return match bound == most {
                 true => self.boolean(true),
-                false => self.compare_below(
-                    strict(op),
-                    a,
-                    semantics::truncate(bound.wrapping_add(1), width),
-                ),
+                false => self.compare_below(strict(op), a, semantics::truncate(bound.wrapping_add(1), width)),
             };
         }
         if bound == least {
@@ -335,11 +290,7 @@ impl Terms {
         if matches!(op, CompareOp::Ule | CompareOp::Sle) {
             return match bound == least {
                 true => self.boolean(true),
-                false => self.compare_above(
-                    strict(op),
-                    semantics::truncate(bound.wrapping_sub(1), width),
-                    b,
-                ),
+                false => self.compare_above(strict(op), semantics::truncate(bound.wrapping_sub(1), width), b),
             };
         }
         if bound == most {
@@ -384,10 +335,7 @@ fn strict(op: CompareOp) -> CompareOp {
 /// The least and the greatest value in the order that the operator compares by.
 fn range(op: CompareOp, width: u32) -> (u128, u128) {
     match op {
-        CompareOp::Slt | CompareOp::Sle => (
-            semantics::signed_minimum(width),
-            semantics::signed_maximum(width),
-        ),
+        CompareOp::Slt | CompareOp::Sle => (semantics::signed_minimum(width), semantics::signed_maximum(width)),
         CompareOp::Eq | CompareOp::Ult | CompareOp::Ule => (0, semantics::mask(width)),
     }
 }

@@ -99,9 +99,7 @@ impl Terms {
     /// The disjunction of booleans; false when there are none.
     pub fn disjunction(&mut self, terms: &[TermId]) -> TermId {
         let falsehood = self.boolean(false);
-        terms
-            .iter()
-            .fold(falsehood, |any, &term| self.or(any, term))
+        terms.iter().fold(falsehood, |any, &term| self.or(any, term))
     }
 
     pub fn equal(&mut self, a: TermId, b: TermId) -> TermId {
@@ -162,28 +160,14 @@ impl Terms {
 
     /// `if condition then constant else constant`.
     fn constant_choice(&self, term: TermId) -> Option<ConstantChoice> {
-        let TermKind::IfThenElse {
-            condition,
-            then,
-            otherwise,
-        } = *self.kind(term)
-        else {
+        let TermKind::IfThenElse { condition, then, otherwise } = *self.kind(term) else {
             return None;
         };
         let (then, otherwise) = (self.as_constant(then)?, self.as_constant(otherwise)?);
-        Some(ConstantChoice {
-            condition,
-            then,
-            otherwise,
-        })
+        Some(ConstantChoice { condition, then, otherwise })
     }
 
-    fn map_choice(
-        &mut self,
-        choice: ConstantChoice,
-        width: u32,
-        f: impl Fn(u128) -> u128,
-    ) -> TermId {
+    fn map_choice(&mut self, choice: ConstantChoice, width: u32, f: impl Fn(u128) -> u128) -> TermId {
         let then = self.constant(f(choice.then), width);
         let otherwise = self.constant(f(choice.otherwise), width);
         self.if_then_else(choice.condition, then, otherwise)
@@ -192,11 +176,7 @@ impl Terms {
     /// The interned binary term, with commutative operands in their canonical order.
     fn intern_binary(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {
         let width = self.width(a);
-        let (a, b) = if op.is_commutative() {
-            self.ordered(a, b)
-        } else {
-            (a, b)
-        };
+        let (a, b) = if op.is_commutative() { self.ordered(a, b) } else { (a, b) };
         self.intern(TermKind::Binary(op, a, b), width)
     }
 
@@ -249,10 +229,7 @@ impl Terms {
 
     fn assert_same_width(&self, a: TermId, b: TermId) {
         let (left, right) = (self.width(a), self.width(b));
-        assert!(
-            left == right,
-            "operands of different widths {left} and {right}"
-        );
+        assert!(left == right, "operands of different widths {left} and {right}");
     }
 }
 

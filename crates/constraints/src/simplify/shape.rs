@@ -11,23 +11,14 @@ impl Terms {
     /// Bits `low .. low + width`.
     pub fn extract(&mut self, term: TermId, low: u32, width: u32) -> TermId {
         let whole = self.width(term);
-        assert!(
-            width >= 1 && low + width <= whole,
-            "bits {low}..{} of a term of width {whole}",
-            low + width
-        );
+        assert!(width >= 1 && low + width <= whole, "bits {low}..{} of a term of width {whole}", low + width);
         if width == whole {
             return term;
         }
         match *self.kind(term) {
             TermKind::Constant(value) => self.constant(value >> low, width),
-            TermKind::Extract {
-                term: inner,
-                low: offset,
-            } => self.extract(inner, low + offset, width),
-            TermKind::Concat { high, low: tail } => {
-                self.extract_from_concat(high, tail, low, width)
-            }
+            TermKind::Extract { term: inner, low: offset } => self.extract(inner, low + offset, width),
+            TermKind::Concat { high, low: tail } => self.extract_from_concat(high, tail, low, width),
             TermKind::ZeroExtend(inner) => self.extract_from_zero_extend(inner, low, width),
             TermKind::SignExtend(inner) => self.extract_from_sign_extend(inner, low, width),
             TermKind::IfThenElse { .. } => self.extract_from_choice(term, low, width),
@@ -48,10 +39,7 @@ impl Terms {
 
     pub fn zero_extend(&mut self, term: TermId, to_width: u32) -> TermId {
         let width = self.width(term);
-        assert!(
-            to_width >= width,
-            "zero extension of {width} bits to {to_width}"
-        );
+        assert!(to_width >= width, "zero extension of {width} bits to {to_width}");
         if to_width == width {
             return term;
         }
@@ -67,15 +55,11 @@ impl Terms {
 
     pub fn sign_extend(&mut self, term: TermId, to_width: u32) -> TermId {
         let width = self.width(term);
-        assert!(
-            to_width >= width,
-            "sign extension of {width} bits to {to_width}"
-        );
+        assert!(to_width >= width, "sign extension of {width} bits to {to_width}");
         if to_width == width {
             return term;
         }
-        let extended =
-            |value| semantics::truncate(semantics::signed(value, width) as u128, to_width);
+        let extended = |value| semantics::truncate(semantics::signed(value, width) as u128, to_width);
         match *self.kind(term) {
             TermKind::Constant(value) => self.constant(extended(value), to_width),
             TermKind::SignExtend(inner) => self.intern(TermKind::SignExtend(inner), to_width),
@@ -119,11 +103,9 @@ impl Terms {
     /// Into the branches only where both give way at once, else the extraction would walk a chain of choices.
     fn extract_from_choice(&mut self, term: TermId, low: u32, width: u32) -> TermId {
         match *self.kind(term) {
-            TermKind::IfThenElse {
-                condition,
-                then,
-                otherwise,
-            } if self.gives_way(then) && self.gives_way(otherwise) => {
+            TermKind::IfThenElse { condition, then, otherwise }
+                if self.gives_way(then) && self.gives_way(otherwise) =>
+            {
                 let then = self.extract(then, low, width);
                 let otherwise = self.extract(otherwise, low, width);
                 self.if_then_else(condition, then, otherwise)
@@ -134,19 +116,10 @@ impl Terms {
 
     fn gives_way(&self, term: TermId) -> bool {
         use TermKind::{Concat, Constant, Extract, SignExtend, ZeroExtend};
-        matches!(
-            self.kind(term),
-            Constant(_) | ZeroExtend(_) | SignExtend(_) | Concat { .. } | Extract { .. }
-        )
+        matches!(self.kind(term), Constant(_) | ZeroExtend(_) | SignExtend(_) | Concat { .. } | Extract { .. })
     }
 
-    fn extract_from_binary(
-        &mut self,
-        term: TermId,
-        parts: (BinaryOp, TermId, TermId),
-        low: u32,
-        width: u32,
-    ) -> TermId {
+    fn extract_from_binary(&mut self, term: TermId, parts: (BinaryOp, TermId, TermId), low: u32, width: u32) -> TermId {
         let (op, a, b) = parts;
         if let Some((x, distance)) = self.as_binary_with_constant(BinaryOp::Shl, term) {
             return self.extract_from_shift(term, x, distance as u32, low, width);
@@ -161,14 +134,7 @@ impl Terms {
         self.intern(TermKind::Extract { term, low }, width)
     }
 
-    fn extract_from_shift(
-        &mut self,
-        term: TermId,
-        x: TermId,
-        distance: u32,
-        low: u32,
-        width: u32,
-    ) -> TermId {
+    fn extract_from_shift(&mut self, term: TermId, x: TermId, distance: u32, low: u32, width: u32) -> TermId {
         if low >= distance {
             return self.extract(x, low - distance, width);
         }
@@ -195,18 +161,11 @@ impl Terms {
         if let Some(joined) = self.joined(high, low) {
             return joined;
         }
-        if let TermKind::Concat {
-            high: first,
-            low: second,
-        } = *self.kind(high)
-        {
+        if let TermKind::Concat { high: first, low: second } = *self.kind(high) {
             let tail = self.concat_within(second, low, rebuilt);
             return self.concat_within(first, tail, rebuilt);
         }
-        if let TermKind::Concat {
-            high: head,
-            low: tail,
-        } = *self.kind(low)
+        if let TermKind::Concat { high: head, low: tail } = *self.kind(low)
             && let Some(joined) = self.joined(high, head)
         {
             return self.concat_within(joined, tail, rebuilt);
@@ -224,41 +183,21 @@ impl Terms {
         if let (Some(h), Some(l)) = (self.as_constant(high), self.as_constant(low)) {
             return Some(self.constant((h << low_width) | l, width));
         }
-        let TermKind::Extract {
-            term,
-            low: high_start,
-        } = *self.kind(high)
-        else {
+        let TermKind::Extract { term, low: high_start } = *self.kind(high) else {
             return None;
         };
         let (whole, low_start) = match *self.kind(low) {
             TermKind::Extract { term, low } => (term, low),
             _ => (low, 0),
         };
-        (whole == term && low_start + low_width == high_start)
-            .then(|| self.extract(term, low_start, width))
+        (whole == term && low_start + low_width == high_start).then(|| self.extract(term, low_start, width))
     }
 
-    fn concat_of_choices(
-        &mut self,
-        high: TermId,
-        low: TermId,
-        rebuilt: &mut u32,
-    ) -> Option<TermId> {
-        let TermKind::IfThenElse {
-            condition,
-            then: high_then,
-            otherwise: high_otherwise,
-        } = *self.kind(high)
-        else {
+    fn concat_of_choices(&mut self, high: TermId, low: TermId, rebuilt: &mut u32) -> Option<TermId> {
+        let TermKind::IfThenElse { condition, then: high_then, otherwise: high_otherwise } = *self.kind(high) else {
             return None;
         };
-        let TermKind::IfThenElse {
-            condition: same,
-            then: low_then,
-            otherwise: low_otherwise,
-        } = *self.kind(low)
-        else {
+        let TermKind::IfThenElse { condition: same, then: low_then, otherwise: low_otherwise } = *self.kind(low) else {
             return None;
         };
         if condition != same || *rebuilt == 0 {

@@ -30,21 +30,14 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn new(program: PathBuf, limits: Limits, interrupt: Arc<AtomicBool>) -> Self {
-        Self {
-            program,
-            limits,
-            interrupt,
-            worker: None,
-        }
+        Self { program, limits, interrupt, worker: None }
     }
 
     fn exchange(&mut self, query: &[u8]) -> Result<Vec<u8>, Reason> {
         self.ensure_worker()?;
         let deadline = Deadline::new(&self.limits, &self.interrupt);
         let worker = self.worker.as_mut().ok_or(Reason::SolverCrashed)?;
-        let reply = worker
-            .send(query, &deadline)
-            .and_then(|()| worker.receive(&deadline));
+        let reply = worker.send(query, &deadline).and_then(|()| worker.receive(&deadline));
         if reply.is_err() {
             self.worker = None;
         }
@@ -83,9 +76,7 @@ impl Child {
 }
 
 fn unavailable(program: &Path, error: &io::Error) -> Reason {
-    Reason::WorkerUnavailable {
-        message: format!("{}: {error}", program.display()),
-    }
+    Reason::WorkerUnavailable { message: format!("{}: {error}", program.display()) }
 }
 
 /// Killed and reaped when dropped.
@@ -107,10 +98,7 @@ impl Worker {
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Self {
-            process,
-            stream: ours,
-        })
+        Ok(Self { process, stream: ours })
     }
 
     fn is_alive(&mut self) -> bool {
@@ -118,9 +106,7 @@ impl Worker {
     }
 
     fn send(&mut self, query: &[u8], deadline: &Deadline<'_>) -> Result<(), Reason> {
-        let message = wire::framed(query).map_err(|_| Reason::GaveUp {
-            message: "query too long".to_owned(),
-        })?;
+        let message = wire::framed(query).map_err(|_| Reason::GaveUp { message: "query too long".to_owned() })?;
         let mut rest = &message[..];
         while !rest.is_empty() {
             let written = deadline.attempt(|| self.stream.write(rest))?;
@@ -165,11 +151,7 @@ struct Deadline<'a> {
 impl<'a> Deadline<'a> {
     fn new(limits: &Limits, interrupt: &'a AtomicBool) -> Self {
         let at = Instant::now() + Duration::from_millis(limits.milliseconds);
-        Self {
-            at,
-            milliseconds: limits.milliseconds,
-            interrupt,
-        }
+        Self { at, milliseconds: limits.milliseconds, interrupt }
     }
 
     /// Repeats an operation that gives up after [`STEP`] until it moves some bytes, or it is time to stop.
@@ -189,17 +171,12 @@ impl<'a> Deadline<'a> {
             return Err(Reason::Interrupted);
         }
         if Instant::now() >= self.at {
-            return Err(Reason::TimeLimit {
-                milliseconds: self.milliseconds,
-            });
+            return Err(Reason::TimeLimit { milliseconds: self.milliseconds });
         }
         Ok(())
     }
 }
 
 fn is_temporary(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

@@ -30,15 +30,9 @@ pub(crate) fn verdict(reply: Reply, variables: &[VariableId], limits: &Limits) -
     match reply {
         Reply::Sat(values) => Verdict::Sat(model(&values, variables)),
         Reply::Unsat => Verdict::Unsat,
-        Reply::TimeLimit => Verdict::Unknown(Reason::TimeLimit {
-            milliseconds: limits.milliseconds,
-        }),
-        Reply::ResourceLimit => Verdict::Unknown(Reason::ResourceLimit {
-            steps: limits.resource,
-        }),
-        Reply::MemoryLimit => Verdict::Unknown(Reason::MemoryLimit {
-            megabytes: limits.memory_megabytes,
-        }),
+        Reply::TimeLimit => Verdict::Unknown(Reason::TimeLimit { milliseconds: limits.milliseconds }),
+        Reply::ResourceLimit => Verdict::Unknown(Reason::ResourceLimit { steps: limits.resource }),
+        Reply::MemoryLimit => Verdict::Unknown(Reason::MemoryLimit { megabytes: limits.memory_megabytes }),
         Reply::GaveUp(message) => Verdict::Unknown(Reason::GaveUp { message }),
     }
 }

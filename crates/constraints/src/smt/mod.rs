@@ -28,11 +28,7 @@ pub(crate) trait Backend: Send {
 
 pub(crate) fn backend(settings: SolverSettings) -> Box<dyn Backend> {
     match settings.worker {
-        Some(program) => Box::new(child::Child::new(
-            program,
-            settings.limits,
-            settings.interrupt,
-        )),
+        Some(program) => Box::new(child::Child::new(program, settings.limits, settings.interrupt)),
         None => Box::new(in_process::InProcess::new(settings.limits)),
     }
 }

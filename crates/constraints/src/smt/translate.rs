@@ -30,10 +30,7 @@ fn solve_here(graph: &Graph, limits: &Limits) -> Reply {
 fn new_solver(limits: &Limits) -> Solver {
     let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
     let mut parameters = Params::new();
-    parameters.set_u32(
-        "timeout",
-        u32::try_from(limits.milliseconds).unwrap_or(u32::MAX),
-    );
+    parameters.set_u32("timeout", u32::try_from(limits.milliseconds).unwrap_or(u32::MAX));
     parameters.set_u32("rlimit", limits.resource);
     parameters.set_u32("random_seed", 0);
     solver.set_params(&parameters);
@@ -60,13 +57,8 @@ fn model_values(solver: &Solver, graph: &Graph, translated: &[Translated]) -> Re
             continue;
         };
         let value = match ast {
-            Translated::Boolean(ast) => model
-                .get_const_interp(ast)
-                .and_then(|value| value.as_bool())
-                .map(u128::from),
-            Translated::Vector(ast) => model
-                .get_const_interp(ast)
-                .and_then(|value| vector_value(&value, node.width)),
+            Translated::Boolean(ast) => model.get_const_interp(ast).and_then(|value| value.as_bool()).map(u128::from),
+            Translated::Vector(ast) => model.get_const_interp(ast).and_then(|value| vector_value(&value, node.width)),
         };
         values.extend(value.map(|value| (id.0, value)));
     }
@@ -109,10 +101,7 @@ impl Translated {
 }
 
 fn translate(graph: &Graph) -> Vec<Translated> {
-    let mut translation = Translation {
-        graph,
-        done: Vec::with_capacity(graph.nodes.len()),
-    };
+    let mut translation = Translation { graph, done: Vec::with_capacity(graph.nodes.len()) };
     for node in &graph.nodes {
         let ast = translation.node(node);
         translation.done.push(ast);
@@ -133,21 +122,11 @@ impl Translation<'_> {
             TermKind::Unary(op, a) => self.unary(op, a, node.width),
             TermKind::Binary(op, a, b) => self.binary(op, a, b, node.width),
             TermKind::Compare(op, a, b) => Translated::Boolean(self.compare(op, a, b)),
-            TermKind::IfThenElse {
-                condition,
-                then,
-                otherwise,
-            } => self.if_then_else(condition, then, otherwise),
-            TermKind::Extract { term, low } => {
-                Translated::Vector(self.vector(term).extract(low + node.width - 1, low))
-            }
-            TermKind::Concat { high, low } => {
-                Translated::Vector(self.vector(high).concat(self.vector(low)))
-            }
+            TermKind::IfThenElse { condition, then, otherwise } => self.if_then_else(condition, then, otherwise),
+            TermKind::Extract { term, low } => Translated::Vector(self.vector(term).extract(low + node.width - 1, low)),
+            TermKind::Concat { high, low } => Translated::Vector(self.vector(high).concat(self.vector(low))),
             TermKind::ZeroExtend(a) => Translated::Vector(self.zero_extend(a, node.width)),
-            TermKind::SignExtend(a) => {
-                Translated::Vector(self.vector(a).sign_ext(node.width - self.width(a)))
-            }
+            TermKind::SignExtend(a) => Translated::Vector(self.vector(a).sign_ext(node.width - self.width(a))),
         }
     }
 
@@ -180,15 +159,9 @@ impl Translation<'_> {
 
     fn binary(&self, op: BinaryOp, a: TermId, b: TermId, width: u32) -> Translated {
         match op {
-            BinaryOp::And if width == 1 => {
-                Translated::Boolean(Bool::and(&[self.boolean(a), self.boolean(b)]))
-            }
-            BinaryOp::Or if width == 1 => {
-                Translated::Boolean(Bool::or(&[self.boolean(a), self.boolean(b)]))
-            }
-            BinaryOp::Xor if width == 1 => {
-                Translated::Boolean(self.boolean(a).xor(self.boolean(b)))
-            }
+            BinaryOp::And if width == 1 => Translated::Boolean(Bool::and(&[self.boolean(a), self.boolean(b)])),
+            BinaryOp::Or if width == 1 => Translated::Boolean(Bool::or(&[self.boolean(a), self.boolean(b)])),
+            BinaryOp::Xor if width == 1 => Translated::Boolean(self.boolean(a).xor(self.boolean(b))),
             _ => Translated::Vector(vector_operation(op, &self.vector(a), &self.vector(b))),
         }
     }

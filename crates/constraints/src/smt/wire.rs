@@ -41,19 +41,9 @@ pub(crate) fn graph(terms: &Terms, constraints: &[TermId]) -> (Graph, Vec<Variab
     for term in reachable(terms, constraints) {
         builder.add(terms, term);
     }
-    let constraints = constraints
-        .iter()
-        .map(|term| builder.numbers[term])
-        .collect();
+    let constraints = constraints.iter().map(|term| builder.numbers[term]).collect();
     let variable_count = builder.variables.len() as u32;
-    (
-        Graph {
-            nodes: builder.nodes,
-            variable_count,
-            constraints,
-        },
-        builder.variables,
-    )
+    (Graph { nodes: builder.nodes, variable_count, constraints }, builder.variables)
 }
 
 /// Ascending, which is operands first.
@@ -85,10 +75,7 @@ impl GraphBuilder {
             kind => map_operands(kind, |operand| self.numbers[&operand]),
         };
         self.numbers.insert(term, TermId(self.nodes.len() as u32));
-        self.nodes.push(GraphNode {
-            kind,
-            width: terms.width(term),
-        });
+        self.nodes.push(GraphNode { kind, width: terms.width(term) });
     }
 
     fn add_variable(&mut self, id: VariableId) -> TermKind {
@@ -103,33 +90,18 @@ fn map_operands(kind: TermKind, f: impl Fn(TermId) -> TermId) -> TermKind {
         TermKind::Unary(op, a) => TermKind::Unary(op, f(a)),
         TermKind::Binary(op, a, b) => TermKind::Binary(op, f(a), f(b)),
         TermKind::Compare(op, a, b) => TermKind::Compare(op, f(a), f(b)),
-        TermKind::IfThenElse {
-            condition,
-            then,
-            otherwise,
-        } => TermKind::IfThenElse {
-            condition: f(condition),
-            then: f(then),
-            otherwise: f(otherwise),
-        },
+        TermKind::IfThenElse { condition, then, otherwise } => {
+            TermKind::IfThenElse { condition: f(condition), then: f(then), otherwise: f(otherwise) }
+        }
         TermKind::Extract { term, low } => TermKind::Extract { term: f(term), low },
-        TermKind::Concat { high, low } => TermKind::Concat {
-            high: f(high),
-            low: f(low),
-        },
+        TermKind::Concat { high, low } => TermKind::Concat { high: f(high), low: f(low) },
         TermKind::ZeroExtend(a) => TermKind::ZeroExtend(f(a)),
         TermKind::SignExtend(a) => TermKind::SignExtend(f(a)),
     }
 }
 
 const UNARY: [UnaryOp; 2] = [UnaryOp::Not, UnaryOp::Neg];
-const COMPARE: [CompareOp; 5] = [
-    CompareOp::Eq,
-    CompareOp::Ult,
-    CompareOp::Ule,
-    CompareOp::Slt,
-    CompareOp::Sle,
-];
+const COMPARE: [CompareOp; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
 const BINARY: [BinaryOp; 13] = [
     BinaryOp::Add,
     BinaryOp::Sub,
@@ -178,10 +150,7 @@ pub(crate) fn encode_query(graph: &Graph, limits: &Limits) -> Vec<u8> {
         writer.node(position as u32, node);
     }
     writer.number(graph.constraints.len() as u128);
-    graph
-        .constraints
-        .iter()
-        .for_each(|constraint| writer.number(constraint.0.into()));
+    graph.constraints.iter().for_each(|constraint| writer.number(constraint.0.into()));
     writer.bytes
 }
 
@@ -192,25 +161,10 @@ pub(crate) fn decode_query(bytes: &[u8]) -> io::Result<(Graph, Limits)> {
     let memory_megabytes = reader.number_as()?;
     let variable_count = reader.number_as()?;
     let length: u32 = reader.number_as()?;
-    let nodes = (0..length)
-        .map(|position| reader.node(position))
-        .collect::<io::Result<_>>()?;
+    let nodes = (0..length).map(|position| reader.node(position)).collect::<io::Result<_>>()?;
     let length: u32 = reader.number_as()?;
-    let constraints = (0..length)
-        .map(|_| reader.number_as().map(TermId))
-        .collect::<io::Result<_>>()?;
-    Ok((
-        Graph {
-            nodes,
-            variable_count,
-            constraints,
-        },
-        Limits {
-            milliseconds,
-            resource,
-            memory_megabytes,
-        },
-    ))
+    let constraints = (0..length).map(|_| reader.number_as().map(TermId)).collect::<io::Result<_>>()?;
+    Ok((Graph { nodes, variable_count, constraints }, Limits { milliseconds, resource, memory_megabytes }))
 }
 
 pub(crate) fn encode_reply(reply: &Reply) -> Vec<u8> {
@@ -302,10 +256,7 @@ fn tag_of(kind: &TermKind) -> u8 {
 }
 
 fn place<T: PartialEq>(table: &[T], wanted: T) -> u8 {
-    table
-        .iter()
-        .position(|have| *have == wanted)
-        .expect("the table lists every operator") as u8
+    table.iter().position(|have| *have == wanted).expect("the table lists every operator") as u8
 }
 
 struct Reader<'a> {
@@ -337,9 +288,7 @@ impl Reader<'_> {
 
     fn values(&mut self) -> io::Result<Vec<(u32, u128)>> {
         let length: u32 = self.number_as()?;
-        (0..length)
-            .map(|_| Ok((self.number_as()?, self.number()?)))
-            .collect()
+        (0..length).map(|_| Ok((self.number_as()?, self.number()?))).collect()
     }
 
     /// An operand before `position`, so that a malformed message cannot make a cycle.
@@ -355,14 +304,8 @@ impl Reader<'_> {
         let kind = match tag {
             tag::CONSTANT => TermKind::Constant(self.number()?),
             tag::VARIABLE => TermKind::Variable(VariableId(self.number_as()?)),
-            tag::EXTRACT => TermKind::Extract {
-                term: self.operand(position)?,
-                low: self.number_as()?,
-            },
-            tag::CONCAT => TermKind::Concat {
-                high: self.operand(position)?,
-                low: self.operand(position)?,
-            },
+            tag::EXTRACT => TermKind::Extract { term: self.operand(position)?, low: self.number_as()? },
+            tag::CONCAT => TermKind::Concat { high: self.operand(position)?, low: self.operand(position)? },
             tag::ZERO_EXTEND => TermKind::ZeroExtend(self.operand(position)?),
             tag::SIGN_EXTEND => TermKind::SignExtend(self.operand(position)?),
             tag::IF_THEN_ELSE => self.if_then_else(position)?,
@@ -375,11 +318,7 @@ impl Reader<'_> {
         let condition = self.operand(position)?;
         let then = self.operand(position)?;
         let otherwise = self.operand(position)?;
-        Ok(TermKind::IfThenElse {
-            condition,
-            then,
-            otherwise,
-        })
+        Ok(TermKind::IfThenElse { condition, then, otherwise })
     }
 
     fn operation(&mut self, tag: u8, position: u32) -> io::Result<TermKind> {
@@ -411,9 +350,7 @@ pub(crate) fn write_message(stream: &mut impl io::Write, payload: &[u8]) -> io::
 }
 
 pub(crate) fn framed(payload: &[u8]) -> io::Result<Vec<u8>> {
-    let length = u32::try_from(payload.len())
-        .ok()
-        .filter(|length| *length <= LONGEST_MESSAGE);
+    let length = u32::try_from(payload.len()).ok().filter(|length| *length <= LONGEST_MESSAGE);
     let mut message = length.ok_or_else(malformed)?.to_le_bytes().to_vec();
     message.extend_from_slice(payload);
     Ok(message)
@@ -421,11 +358,7 @@ pub(crate) fn framed(payload: &[u8]) -> io::Result<Vec<u8>> {
 
 pub(crate) fn message_length(header: [u8; 4]) -> io::Result<usize> {
     let length = u32::from_le_bytes(header);
-    if length > LONGEST_MESSAGE {
-        Err(malformed())
-    } else {
-        Ok(length as usize)
-    }
+    if length > LONGEST_MESSAGE { Err(malformed()) } else { Ok(length as usize) }
 }
 
 pub(crate) fn read_message(stream: &mut impl io::Read) -> io::Result<Vec<u8>> {

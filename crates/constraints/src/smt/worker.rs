@@ -18,10 +18,7 @@ pub fn smt_worker_main() -> ExitCode {
     }
 }
 
-fn serve(
-    input: &mut impl io::Read,
-    output: &mut impl io::Write,
-) -> io::Result<std::convert::Infallible> {
+fn serve(input: &mut impl io::Read, output: &mut impl io::Write) -> io::Result<std::convert::Infallible> {
     let mut limited = None;
     loop {
         let (graph, limits) = wire::decode_query(&wire::read_message(input)?)?;
@@ -43,10 +40,7 @@ fn die_with_parent() {
 /// Best effort: without the limit the wall clock still stops the worker.
 fn limit_memory(limits: &Limits) {
     let bytes = limits.memory_megabytes.saturating_mul(1 << 20);
-    let limit = libc::rlimit {
-        rlim_cur: bytes,
-        rlim_max: libc::RLIM_INFINITY,
-    };
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: `limit` is a valid structure that lives through the call.
     unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
 }

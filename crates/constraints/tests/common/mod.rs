@@ -34,22 +34,11 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
         2 => any::<u128>(),
     ];
     let step = (any::<u8>(), any::<[u8; 3]>(), constant);
-    prop::collection::vec(
-        step.prop_map(|(opcode, operands, constant)| Step {
-            opcode,
-            operands,
-            constant,
-        }),
-        1..most,
-    )
+    prop::collection::vec(step.prop_map(|(opcode, operands, constant)| Step { opcode, operands, constant }), 1..most)
 }
 
 pub fn mask(width: u32) -> u128 {
-    if width == 128 {
-        u128::MAX
-    } else {
-        (1 << width) - 1
-    }
+    if width == 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 const BINARY: [BinaryOp; 13] = [
@@ -67,13 +56,7 @@ const BINARY: [BinaryOp; 13] = [
     BinaryOp::LShr,
     BinaryOp::AShr,
 ];
-const COMPARE: [CompareOp; 5] = [
-    CompareOp::Eq,
-    CompareOp::Ult,
-    CompareOp::Ule,
-    CompareOp::Slt,
-    CompareOp::Sle,
-];
+const COMPARE: [CompareOp; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
 
 /// A random construction in progress.
 pub struct Construction {
@@ -85,11 +68,8 @@ pub struct Construction {
 impl Construction {
     /// Starts from variables of these widths.
     pub fn new(widths: &[u32], values: &[[u128; MODELS]]) -> Self {
-        let mut construction = Self {
-            terms: Terms::new(),
-            pairs: Vec::new(),
-            models: std::array::from_fn(|_| Model::new()),
-        };
+        let mut construction =
+            Self { terms: Terms::new(), pairs: Vec::new(), models: std::array::from_fn(|_| Model::new()) };
         for (index, (&width, values)) in widths.iter().zip(values).enumerate() {
             let term = construction.terms.variable(&format!("v{index}"), width);
             let id = construction.terms.variable_id(term).expect("just made");
@@ -97,11 +77,7 @@ impl Construction {
             for (model, value) in construction.models.iter_mut().zip(values) {
                 model.set(id, value);
             }
-            construction.pairs.push(Pair {
-                term,
-                width,
-                values,
-            });
+            construction.pairs.push(Pair { term, width, values });
         }
         construction
     }
@@ -109,11 +85,7 @@ impl Construction {
     pub fn run(&mut self, steps: &[Step]) {
         for step in steps {
             let pair = self.step(step);
-            assert_eq!(
-                self.terms.width(pair.term),
-                pair.width,
-                "width after {step:?}"
-            );
+            assert_eq!(self.terms.width(pair.term), pair.width, "width after {step:?}");
             self.pairs.push(pair);
         }
     }
@@ -124,9 +96,7 @@ impl Construction {
             opcode @ 0..13 => self.binary(BINARY[opcode as usize], &a, step),
             opcode @ 13..18 => self.compare(COMPARE[opcode as usize - 13], &a, step),
             18 => self.map(&a, a.width, Terms::not, |value, width| !value & mask(width)),
-            19 => self.map(&a, a.width, Terms::neg, |value, width| {
-                (!value).wrapping_add(1) & mask(width)
-            }),
+            19 => self.map(&a, a.width, Terms::neg, |value, width| (!value).wrapping_add(1) & mask(width)),
             20..=23 => self.if_then_else(&a, step),
             24..=26 => self.extract(&a, step),
             27 => self.concat(&a, step),
@@ -158,11 +128,7 @@ impl Construction {
 
     fn constant(&mut self, width: u32, step: &Step) -> Pair {
         let value = step.constant & mask(width);
-        Pair {
-            term: self.terms.constant(step.constant, width),
-            width,
-            values: [value; MODELS],
-        }
+        Pair { term: self.terms.constant(step.constant, width), width, values: [value; MODELS] }
     }
 
     fn map(
@@ -172,61 +138,29 @@ impl Construction {
         build: fn(&mut Terms, TermId) -> TermId,
         naive: fn(u128, u32) -> u128,
     ) -> Pair {
-        Pair {
-            term: build(&mut self.terms, a.term),
-            width,
-            values: a.values.map(|value| naive(value, a.width)),
-        }
+        Pair { term: build(&mut self.terms, a.term), width, values: a.values.map(|value| naive(value, a.width)) }
     }
 
     fn binary(&mut self, op: BinaryOp, a: &Pair, step: &Step) -> Pair {
         let b = self.second(a.width, step);
-        let (a, b) = if step.operands[2] & 64 == 0 {
-            (a.clone(), b)
-        } else {
-            (b, a.clone())
-        };
+        let (a, b) = if step.operands[2] & 64 == 0 { (a.clone(), b) } else { (b, a.clone()) };
         let values = std::array::from_fn(|i| naive_binary(op, a.values[i], b.values[i], a.width));
-        Pair {
-            term: self.terms.binary(op, a.term, b.term),
-            width: a.width,
-            values,
-        }
+        Pair { term: self.terms.binary(op, a.term, b.term), width: a.width, values }
     }
 
     fn compare(&mut self, op: CompareOp, a: &Pair, step: &Step) -> Pair {
         let b = self.second(a.width, step);
-        let (a, b) = if step.operands[2] & 64 == 0 {
-            (a.clone(), b)
-        } else {
-            (b, a.clone())
-        };
-        let values = std::array::from_fn(|i| {
-            u128::from(naive_compare(op, a.values[i], b.values[i], a.width))
-        });
-        Pair {
-            term: self.terms.compare(op, a.term, b.term),
-            width: 1,
-            values,
-        }
+        let (a, b) = if step.operands[2] & 64 == 0 { (a.clone(), b) } else { (b, a.clone()) };
+        let values = std::array::from_fn(|i| u128::from(naive_compare(op, a.values[i], b.values[i], a.width)));
+        Pair { term: self.terms.compare(op, a.term, b.term), width: 1, values }
     }
 
     fn if_then_else(&mut self, a: &Pair, step: &Step) -> Pair {
         let condition = self.operand(step.operands[2]);
         let condition = self.extracted(&condition, condition.width / 2, 1);
         let b = self.second(a.width, step);
-        let values = std::array::from_fn(|i| {
-            if condition.values[i] == 1 {
-                a.values[i]
-            } else {
-                b.values[i]
-            }
-        });
-        Pair {
-            term: self.terms.if_then_else(condition.term, a.term, b.term),
-            width: a.width,
-            values,
-        }
+        let values = std::array::from_fn(|i| if condition.values[i] == 1 { a.values[i] } else { b.values[i] });
+        Pair { term: self.terms.if_then_else(condition.term, a.term, b.term), width: a.width, values }
     }
 
     fn extract(&mut self, a: &Pair, step: &Step) -> Pair {
@@ -237,11 +171,7 @@ impl Construction {
 
     fn extracted(&mut self, a: &Pair, low: u32, width: u32) -> Pair {
         let values = a.values.map(|value| (value >> low) & mask(width));
-        Pair {
-            term: self.terms.extract(a.term, low, width),
-            width,
-            values,
-        }
+        Pair { term: self.terms.extract(a.term, low, width), width, values }
     }
 
     fn concat(&mut self, a: &Pair, step: &Step) -> Pair {
@@ -250,11 +180,7 @@ impl Construction {
             return a.clone();
         }
         let values = std::array::from_fn(|i| (a.values[i] << b.width) | b.values[i]);
-        Pair {
-            term: self.terms.concat(a.term, b.term),
-            width: a.width + b.width,
-            values,
-        }
+        Pair { term: self.terms.concat(a.term, b.term), width: a.width + b.width, values }
     }
 
     fn extend(&mut self, a: &Pair, step: &Step, signed: bool) -> Pair {
@@ -268,18 +194,8 @@ impl Construction {
             false => self.terms.zero_extend(a.term, width),
         };
         let fill = mask(width) & !mask(a.width);
-        let values = a.values.map(|value| {
-            if signed && is_negative(value, a.width) {
-                value | fill
-            } else {
-                value
-            }
-        });
-        Pair {
-            term,
-            width,
-            values,
-        }
+        let values = a.values.map(|value| if signed && is_negative(value, a.width) { value | fill } else { value });
+        Pair { term, width, values }
     }
 }
 
@@ -292,11 +208,7 @@ fn negated(value: u128, width: u32) -> u128 {
 }
 
 fn magnitude(value: u128, width: u32) -> u128 {
-    if is_negative(value, width) {
-        negated(value, width)
-    } else {
-        value
-    }
+    if is_negative(value, width) { negated(value, width) } else { value }
 }
 
 /// The definitions of SMT-LIB's QF_BV, taken literally.
@@ -306,9 +218,7 @@ pub fn naive_binary(op: BinaryOp, a: u128, b: u128, width: u32) -> u128 {
         BinaryOp::Add => a.wrapping_add(b) & mask(width),
         BinaryOp::Sub => a.wrapping_add(negated(b, width)) & mask(width),
         BinaryOp::Mul => {
-            (0..width)
-                .filter(|bit| (b >> bit) & 1 == 1)
-                .fold(0u128, |sum, bit| sum.wrapping_add(a << bit))
+            (0..width).filter(|bit| (b >> bit) & 1 == 1).fold(0u128, |sum, bit| sum.wrapping_add(a << bit))
                 & mask(width)
         }
         BinaryOp::UDiv if b == 0 => mask(width),
@@ -316,30 +226,12 @@ pub fn naive_binary(op: BinaryOp, a: u128, b: u128, width: u32) -> u128 {
         BinaryOp::URem if b == 0 => a,
         BinaryOp::URem => a - (a / b) * b,
         BinaryOp::SDiv => {
-            let quotient = naive_binary(
-                BinaryOp::UDiv,
-                magnitude(a, width),
-                magnitude(b, width),
-                width,
-            );
-            if negative_a != negative_b {
-                negated(quotient, width)
-            } else {
-                quotient
-            }
+            let quotient = naive_binary(BinaryOp::UDiv, magnitude(a, width), magnitude(b, width), width);
+            if negative_a != negative_b { negated(quotient, width) } else { quotient }
         }
         BinaryOp::SRem => {
-            let remainder = naive_binary(
-                BinaryOp::URem,
-                magnitude(a, width),
-                magnitude(b, width),
-                width,
-            );
-            if negative_a {
-                negated(remainder, width)
-            } else {
-                remainder
-            }
+            let remainder = naive_binary(BinaryOp::URem, magnitude(a, width), magnitude(b, width), width);
+            if negative_a { negated(remainder, width) } else { remainder }
         }
         BinaryOp::And => a & b,
         BinaryOp::Or => a | b,

@@ -1,0 +1,75 @@
+//! From a model of the inputs to a test case.
+
+use std::collections::BTreeMap;
+
+use branchwise_constraints::{Model, evaluate};
+use branchwise_replay::{Blob, Object, PointerAt, TestCase};
+use branchwise_symbolic::{Cell, Content, Session, ShapeId};
+
+/// The inputs that the model describes.
+pub(crate) fn test_case(session: &Session<'_>, model: &Model) -> TestCase {
+    let function = &session.program.map.functions[session.function];
+    let mut builder = Builder { session, model, objects: Vec::new(), placed: BTreeMap::new() };
+    let inputs = (0..function.inputs.len())
+        .map(|index| {
+            let size = session.program.map.types[function.inputs[index].type_id].size;
+            let root = session.inputs.root(index as u32);
+            root.map_or(Blob { bytes: vec![0; size as usize], pointers: Vec::new() }, |shape| builder.blob(shape, size))
+        })
+        .collect();
+    TestCase { function: session.function, inputs, objects: builder.objects }
+}
+
+struct Builder<'a, 'p> {
+    session: &'a Session<'p>,
+    model: &'a Model,
+    objects: Vec<Object>,
+    placed: BTreeMap<ShapeId, usize>,
+}
+
+impl Builder<'_, '_> {
+    fn blob(&mut self, shape: ShapeId, size: u64) -> Blob {
+        let mut blob = Blob { bytes: vec![0; size as usize], pointers: Vec::new() };
+        // A shape that the code never looked at has no cells: its contents do not matter.
+        let cells = self.session.inputs.shape(shape).cells.as_deref().unwrap_or(&[]);
+        for cell in cells.iter().filter(|cell| cell.offset < size) {
+            self.cell(cell, &mut blob);
+        }
+        blob.pointers.sort_by_key(|pointer| pointer.at);
+        blob
+    }
+
+    fn cell(&mut self, cell: &Cell, blob: &mut Blob) {
+        match cell.content {
+            Content::Scalar { bytes, term } => {
+                let value = evaluate(&self.session.terms, self.model, term).to_le_bytes();
+                let at = cell.offset as usize;
+                blob.bytes[at..at + bytes as usize].copy_from_slice(&value[..bytes as usize]);
+            }
+            Content::NullPointer => {}
+            Content::Pointer(target) => {
+                if let Some(object) = self.object(target) {
+                    blob.pointers.push(PointerAt { at: cell.offset, object, offset: 0 });
+                }
+            }
+        }
+    }
+
+    /// The index of the object that the pointer points to; `None` if it is null.
+    fn object(&mut self, id: ShapeId) -> Option<usize> {
+        let shape = self.session.inputs.shape(id);
+        let value = |term| evaluate(&self.session.terms, self.model, term);
+        if shape.is_null.is_some_and(|is_null| value(is_null) == 1) {
+            return None;
+        }
+        if let Some(&index) = self.placed.get(&id) {
+            return Some(index);
+        }
+        let count = shape.extra_elements.map_or(shape.capacity, |extra| 1 + value(extra) as u64);
+        let index = self.objects.len();
+        self.placed.insert(id, index);
+        self.objects.push(Object { element: shape.element, count, blob: Blob::default() });
+        self.objects[index].blob = self.blob(id, count * shape.element_size);
+        Some(index)
+    }
+}

@@ -1,0 +1,49 @@
+//! What a run may spend.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Limits and choices of a run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Time for each function.
+    pub time: Duration,
+    /// Paths executed and prefixes refuted for each function; `None`: time alone decides. With a step limit the same
+    /// seed gives the same result.
+    pub steps: Option<u64>,
+    pub seed: u64,
+    /// The program that serves as SMT worker; `None`: solve in this process.
+    pub worker: Option<PathBuf>,
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { time: Duration::from_secs(10), steps: None, seed: 0, worker: None, interrupt: Arc::default() }
+    }
+}
+
+/// Bounds on the shape of paths and inputs. They grow from round to round.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub loop_iterations: u64,
+    pub pointer_elements: u64,
+    pub instructions: u64,
+    pub call_depth: u64,
+}
+
+impl Bounds {
+    pub(crate) const FIRST: Bounds = Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64 };
+
+    /// Twice as much of everything.
+    pub(crate) fn grown(self) -> Bounds {
+        Bounds {
+            loop_iterations: self.loop_iterations * 2,
+            pointer_elements: (self.pointer_elements * 2).min(1 << 12),
+            instructions: self.instructions * 4,
+            call_depth: self.call_depth * 2,
+        }
+    }
+}

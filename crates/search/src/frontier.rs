@@ -1,0 +1,168 @@
+//! The open alternatives of a tree in the order in which they are worth trying.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use branchwise_goals::Ledger;
+use branchwise_program::map::Event;
+
+use crate::guidance::Guidance;
+use crate::tree::{Branch, Inserted, Status, Tree, TreeNodeId};
+
+/// An alternative that nobody took yet.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    pub node: TreeNodeId,
+    pub branch: usize,
+}
+
+/// Smaller is tried earlier.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    class: Class,
+    /// Distance to an open goal, and how often the same outcome was tried without success.
+    effort: u32,
+    mixed: bool,
+    depth: u32,
+    order: u64,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// It is an open goal.
+    Goal,
+    /// An open goal can follow.
+    TowardsGoal,
+    /// A fault that was not seen yet.
+    Fault,
+}
+
+/// The strategy: aim at what is uncovered, near goals first, and now and then anywhere.
+#[derive(Debug, Clone)]
+pub struct Frontier {
+    guidance: Guidance,
+    heap: BinaryHeap<Reverse<(Rank, Candidate)>>,
+    /// How often an outcome was tried since a goal was reached last.
+    tried: BTreeMap<Event, u32>,
+    seen_faults: BTreeSet<u32>,
+    fault_tries: BTreeMap<u32, u32>,
+    random: u64,
+    order: u64,
+}
+
+/// Every so many steps a candidate is drawn at random, so that a misleading distance cannot starve the rest.
+const RANDOM_EVERY: u64 = 5;
+/// Faults are looked for beside the goals: not more often than this at one place.
+const MOST_FAULT_TRIES: u32 = 16;
+
+impl Frontier {
+    pub fn new(guidance: Guidance, seed: u64) -> Self {
+        Frontier {
+            guidance,
+            heap: BinaryHeap::new(),
+            tried: BTreeMap::new(),
+            seen_faults: BTreeSet::new(),
+            fault_tries: BTreeMap::new(),
+            random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            order: 0,
+        }
+    }
+
+    /// Takes in the new nodes of a path.
+    pub fn add(&mut self, tree: &Tree, ledger: &Ledger, inserted: &Inserted) {
+        for &node in &inserted.nodes[inserted.first_new..] {
+            for branch in 0..tree.branches(node).len() {
+                self.push(tree, ledger, Candidate { node, branch });
+            }
+        }
+    }
+
+    fn push(&mut self, tree: &Tree, ledger: &Ledger, candidate: Candidate) {
+        if tree.status(candidate.node, candidate.branch) == Status::Open {
+            if let Some(rank) = self.rank(tree, ledger, candidate) {
+                self.heap.push(Reverse((rank, candidate)));
+            }
+        }
+    }
+
+    fn rank(&mut self, tree: &Tree, ledger: &Ledger, candidate: Candidate) -> Option<Rank> {
+        let branch = tree.branches(candidate.node)[candidate.branch];
+        let (class, effort) = self.class(tree, ledger, candidate, &branch)?;
+        self.order += 1;
+        Some(Rank { class, effort, mixed: branch.mixed, depth: tree.depth(candidate.node), order: self.order })
+    }
+
+    fn class(&self, tree: &Tree, ledger: &Ledger, candidate: Candidate, branch: &Branch) -> Option<(Class, u32)> {
+        let tried = branch.event.and_then(|event| self.tried.get(&event)).copied().unwrap_or(0);
+        if let Some(site) = branch.fault {
+            let tries = self.fault_tries.get(&site).copied().unwrap_or(0);
+            return (!self.seen_faults.contains(&site) && tries < MOST_FAULT_TRIES).then_some((Class::Fault, tries));
+        }
+        if branch.event.is_some_and(|event| ledger.would_help(event)) {
+            return Some((Class::Goal, tried));
+        }
+        let distance = self.guidance.after(branch, tree.positions(candidate.node))?;
+        Some((Class::TowardsGoal, distance.saturating_add(tried)))
+    }
+
+    /// A fault was found at this site: once is enough.
+    pub fn fault_seen(&mut self, site: u32) {
+        self.seen_faults.insert(site);
+    }
+
+    /// Goals were reached: what is worth trying has changed.
+    pub fn goals_changed(&mut self, tree: &Tree, ledger: &Ledger, guidance: Guidance) {
+        self.guidance = guidance;
+        let mut candidates: Vec<Candidate> =
+            std::mem::take(&mut self.heap).into_iter().map(|Reverse((_, candidate))| candidate).collect();
+        candidates.sort();
+        self.tried.clear();
+        candidates.into_iter().for_each(|candidate| self.push(tree, ledger, candidate));
+    }
+
+    /// The next alternative to try; `None` when nothing that could matter is left.
+    pub fn next(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
+        if let Some(candidate) = self.random_candidate(tree, ledger) {
+            return Some(candidate);
+        }
+        while let Some(Reverse((rank, candidate))) = self.heap.pop() {
+            if tree.status(candidate.node, candidate.branch) != Status::Open {
+                continue;
+            }
+            let branch = tree.branches(candidate.node)[candidate.branch];
+            let Some((class, effort)) = self.class(tree, ledger, candidate, &branch) else { continue };
+            if (class, effort) > (rank.class, rank.effort) {
+                self.heap.push(Reverse((Rank { class, effort, ..rank }, candidate)));
+                continue;
+            }
+            if let Some(event) = branch.event {
+                *self.tried.entry(event).or_default() += 1;
+            }
+            if let Some(site) = branch.fault {
+                *self.fault_tries.entry(site).or_default() += 1;
+            }
+            return Some(candidate);
+        }
+        None
+    }
+
+    /// Now and then a random candidate that may lead to a goal.
+    fn random_candidate(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
+        if self.heap.len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {
+            return None;
+        }
+        let index = (self.next_random() % self.heap.len() as u64) as usize;
+        let &Reverse((_, candidate)) = self.heap.iter().nth(index)?;
+        let branch = tree.branches(candidate.node)[candidate.branch];
+        let open = tree.status(candidate.node, candidate.branch) == Status::Open;
+        let class = self.class(tree, ledger, candidate, &branch).map(|(class, _)| class);
+        (open && class == Some(Class::TowardsGoal)).then_some(candidate)
+    }
+
+    fn next_random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random >> 11
+    }
+}
