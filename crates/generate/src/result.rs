@@ -83,6 +83,9 @@ pub enum FindingKind {
     SignedOverflow,
     WriteToConstant,
     UninitialisedRead,
+    UseAfterReturn,
+    ShiftTooFar,
+    AssertFailed,
     Abort,
     DoesNotReturn,
 }
@@ -98,6 +101,9 @@ impl FindingKind {
             FindingKind::SignedOverflow => "signed_overflow",
             FindingKind::WriteToConstant => "write_to_constant",
             FindingKind::UninitialisedRead => "uninitialised_read",
+            FindingKind::UseAfterReturn => "use_after_return",
+            FindingKind::ShiftTooFar => "shift_too_far",
+            FindingKind::AssertFailed => "assert_failed",
             FindingKind::Abort => "abort",
             FindingKind::DoesNotReturn => "does_not_return",
         }

@@ -17,11 +17,29 @@ pub struct Settings {
     /// The program that serves as SMT worker; `None`: solve in this process.
     pub worker: Option<PathBuf>,
     pub interrupt: Arc<AtomicBool>,
+    pub scope: Scope,
+}
+
+/// Whose goals a unit under test has.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// Its own; its callees run along.
+    #[default]
+    Unit,
+    /// Its own and those of every function that it can reach.
+    Reachable,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { time: Duration::from_secs(10), steps: None, seed: 0, worker: None, interrupt: Arc::default() }
+        Settings {
+            time: Duration::from_secs(10),
+            steps: None,
+            seed: 0,
+            worker: None,
+            interrupt: Arc::default(),
+            scope: Scope::Unit,
+        }
     }
 }
 
@@ -35,7 +53,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) const FIRST: Bounds = Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64 };
+    pub(crate) const FIRST: Bounds =
+        Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64 };
 
     /// Twice as much of everything.
     pub(crate) fn grown(self) -> Bounds {

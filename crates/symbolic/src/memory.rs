@@ -87,10 +87,6 @@ impl Memory {
         self.objects[id.0 as usize] = None;
     }
 
-    pub(crate) fn address(&self, id: ObjectId) -> u64 {
-        self.addresses[id.0 as usize]
-    }
-
     /// The object that holds this address, or whose end it is.
     pub(crate) fn object_at(&self, address: u64) -> Option<(ObjectId, u64)> {
         let after = self.addresses.partition_point(|&start| start <= address);

@@ -1,0 +1,352 @@
+//! One round of exploration: execute, remember what was not taken, solve for it, execute again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Instant;
+
+use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId};
+use branchwise_goals::{Bound, GoalId, Ledger};
+use branchwise_program::code::Location;
+use branchwise_program::map::Event;
+use branchwise_replay::TestCase;
+use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Status, Tree};
+use branchwise_symbolic::{Alternative, AlternativeKind, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site};
+
+use crate::case::test_case;
+use crate::settings::{Bounds, Settings};
+
+/// How many paths without a proper end are replayed in the hope that they natively reach more.
+const MOST_UNFINISHED: usize = 24;
+
+/// What one function may still spend.
+#[derive(Debug)]
+pub(crate) struct Budget<'a> {
+    pub settings: &'a Settings,
+    pub started: Instant,
+    pub steps: u64,
+}
+
+impl Budget<'_> {
+    pub(crate) fn interrupted(&self) -> bool {
+        self.settings.interrupt.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The part of the budget that is spent, 1.0 when there is none left.
+    pub(crate) fn spent(&self) -> f64 {
+        let time = self.started.elapsed().as_secs_f64() / self.settings.time.as_secs_f64().max(1e-9);
+        match self.settings.steps {
+            Some(steps) => self.steps as f64 / steps.max(1) as f64,
+            None => time,
+        }
+    }
+}
+
+/// An executed input that is worth replaying.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    pub case: TestCase,
+    pub path: Path,
+    /// Found by solving, not the first input.
+    pub solved: bool,
+}
+
+/// What limits the conclusions of a round.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Limitations {
+    /// Bounds that ended a path.
+    pub cuts: BTreeSet<Bound>,
+    /// Conditions that the solver could not decide, as text with the reason; at most a few are kept.
+    pub unsolved: Vec<(String, String)>,
+    pub unsolved_count: u64,
+    /// What the executor cannot do, and where.
+    pub unsupported: BTreeSet<(String, Option<Location>)>,
+    pub reads_state: bool,
+    pub looks_at_addresses: bool,
+    /// Names of pointer inputs that might point to one object.
+    pub may_alias: BTreeSet<(String, String)>,
+    /// The budget ended before everything was tried.
+    pub out_of_budget: bool,
+    pub interrupted: bool,
+    /// Execution did not go where the solver's model should lead it.
+    pub diverged: u64,
+}
+
+/// Counters over all rounds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counters {
+    pub paths: u64,
+    pub redundant: u64,
+    pub refuted: u64,
+    pub instructions: u64,
+    pub solver_calls: BTreeMap<String, u64>,
+}
+
+/// Called when goals are reached for the first time.
+pub(crate) type OnGoals<'a> = dyn FnMut(usize, usize) + 'a;
+
+pub(crate) struct Exploration<'a, 'p> {
+    session: Session<'p>,
+    solver: Solver,
+    tree: Tree,
+    frontier: Frontier,
+    ledger: &'a mut Ledger,
+    /// What leads to each node of the tree.
+    knowledge: Vec<Knowledge>,
+    fault_sites: BTreeMap<(Site, FaultKind), u32>,
+    seen_faults: BTreeSet<(Site, FaultKind)>,
+    bounds: Bounds,
+    pub attempts: Vec<Attempt>,
+    unfinished: usize,
+    pub limitations: Limitations,
+    counters: &'a mut Counters,
+}
+
+/// The constraints of one node and a model that reaches it.
+struct Knowledge {
+    domain: Vec<TermId>,
+    branches: Vec<TermId>,
+    model: Rc<Model>,
+}
+
+impl<'a, 'p> Exploration<'a, 'p> {
+    pub(crate) fn new(
+        session: Session<'p>,
+        ledger: &'a mut Ledger,
+        counters: &'a mut Counters,
+        bounds: Bounds,
+        settings: &Settings,
+    ) -> Self {
+        let guidance = Guidance::new(&session.program.map, ledger);
+        let solver = SolverSettings {
+            limits: Limits::default(),
+            worker: settings.worker.clone(),
+            interrupt: settings.interrupt.clone(),
+        };
+        Exploration {
+            session,
+            solver: Solver::new(solver),
+            tree: Tree::new(),
+            frontier: Frontier::new(guidance, settings.seed),
+            ledger,
+            knowledge: Vec::new(),
+            fault_sites: BTreeMap::new(),
+            seen_faults: BTreeSet::new(),
+            bounds,
+            attempts: Vec::new(),
+            unfinished: 0,
+            limitations: Limitations::default(),
+            counters,
+        }
+    }
+
+    /// Explores until nothing that could matter is left or the budget's share is spent.
+    pub(crate) fn run(&mut self, budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
+        self.execute(Model::new(), false, budget, on_goals);
+        while !self.is_over(budget, share) {
+            let Some(candidate) = self.frontier.next(&self.tree, self.ledger) else { break };
+            budget.steps += 1;
+            if let Some(model) = self.solve(candidate) {
+                self.execute(model, true, budget, on_goals);
+                self.check_arrival(candidate);
+            }
+        }
+        self.count_solver_calls();
+    }
+
+    fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
+        self.limitations.interrupted = budget.interrupted();
+        self.limitations.out_of_budget = budget.spent() >= share && self.ledger.open() > 0;
+        self.limitations.interrupted || budget.spent() >= share
+    }
+
+    fn count_solver_calls(&mut self) {
+        for (layer, count) in &self.solver.statistics().queries {
+            *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
+        }
+    }
+
+    /// A model for the candidate's prefix, or `None` with the reason noted.
+    fn solve(&mut self, candidate: Candidate) -> Option<Model> {
+        let constraints = self.constraints(candidate);
+        let hint = self.knowledge[candidate.node.0 as usize].model.clone();
+        match self.solver.check(&self.session.terms, &constraints, &hint).answer {
+            Answer::Sat(model) => Some(model),
+            Answer::Unsat(_) => {
+                self.counters.refuted += 1;
+                self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
+                None
+            }
+            Answer::Unknown(reason) => {
+                self.note_unsolved(candidate, &reason);
+                None
+            }
+        }
+    }
+
+    fn note_unsolved(&mut self, candidate: Candidate, reason: &Reason) {
+        self.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
+        let branch = self.tree.branches(candidate.node)[candidate.branch];
+        // A fault that could not be decided leaves no goal open: the path would have ended there.
+        if branch.fault.is_some() {
+            return;
+        }
+        self.limitations.unsolved_count += 1;
+        if self.limitations.unsolved.len() < 4 {
+            let constraint = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
+            let text = self.session.terms.display(constraint).to_string();
+            self.limitations.unsolved.push((text, reason.to_string()));
+        }
+    }
+
+    /// Everything that must hold to go the candidate's way, from the entry on.
+    fn constraints(&self, candidate: Candidate) -> Vec<TermId> {
+        let mut constraints = Vec::new();
+        let mut at = Some((candidate.node, candidate.branch));
+        while let Some((node, branch)) = at {
+            let knowledge = &self.knowledge[node.0 as usize];
+            constraints.push(knowledge.branches[branch]);
+            constraints.extend(knowledge.domain.iter().rev());
+            at = self.tree.parent(node);
+        }
+        constraints.reverse();
+        constraints
+    }
+
+    fn execute(&mut self, model: Model, solved: bool, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let limits = RunLimits {
+            instructions: self.bounds.instructions,
+            loop_iterations: self.bounds.loop_iterations,
+            call_depth: self.bounds.call_depth,
+            interrupt: &budget.settings.interrupt,
+        };
+        let path = self.session.run(&model, &limits);
+        budget.steps += 1;
+        self.counters.paths += 1;
+        self.counters.instructions += path.instructions;
+        self.remember(&path, Rc::new(model.clone()));
+        let fresh = self.ledger.note(&path.events);
+        if !fresh.is_empty() {
+            let guidance = Guidance::new(&self.session.program.map, self.ledger);
+            self.frontier.goals_changed(&self.tree, self.ledger, guidance);
+            on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());
+        }
+        self.keep(path, &model, solved, &fresh);
+    }
+
+    fn remember(&mut self, path: &Path, model: Rc<Model>) {
+        let choices: Vec<Choice> = path.decisions.iter().map(|decision| self.choice(decision, &path.events)).collect();
+        let inserted = self.tree.insert(&choices);
+        for decision in &path.decisions[inserted.first_new..] {
+            let branches = decision.alternatives.iter().map(|alternative| alternative.constraint).collect();
+            self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, model: model.clone() });
+        }
+        self.note_end(path);
+        self.enlist(&inserted);
+    }
+
+    fn enlist(&mut self, inserted: &Inserted) {
+        self.frontier.add(&self.tree, self.ledger, inserted);
+    }
+
+    fn choice(&mut self, decision: &Decision, events: &[Event]) -> Choice {
+        let before = &events[..decision.events_before];
+        let positions =
+            decision.positions.iter().map(|position| Position { function: position.function, after: position.after });
+        Choice {
+            taken: decision.taken,
+            branches: decision.alternatives.iter().map(|alternative| self.branch(alternative, before)).collect(),
+            positions: positions.collect(),
+        }
+    }
+
+    fn branch(&mut self, alternative: &Alternative, before: &[Event]) -> Branch {
+        match alternative.kind {
+            AlternativeKind::Event(event) => {
+                let other_way = |earlier: &&Event| earlier.marker == event.marker;
+                let mixed = before.iter().rev().find(other_way).is_some_and(|earlier| earlier.outcome != event.outcome);
+                Branch { event: Some(event), fault: None, mixed }
+            }
+            AlternativeKind::Fault(site, kind) => {
+                let next = self.fault_sites.len() as u32;
+                let site = *self.fault_sites.entry((site, kind)).or_insert(next);
+                Branch { event: None, fault: Some(site), mixed: false }
+            }
+            AlternativeKind::Continue => Branch { event: None, fault: None, mixed: false },
+        }
+    }
+
+    /// Notes what the end of a path means for the conclusions of the round.
+    fn note_end(&mut self, path: &Path) {
+        let limitations = &mut self.limitations;
+        limitations.reads_state |= path.notes.reads_state;
+        limitations.looks_at_addresses |= path.notes.looks_at_addresses;
+        for &(left, right) in &path.notes.may_alias {
+            let name = |shape| self.session.inputs.shape(shape).name.clone();
+            limitations.may_alias.insert((name(left), name(right)));
+        }
+        match &path.end {
+            PathEnd::Returned | PathEnd::Exited { .. } => {}
+            PathEnd::Fault(fault) => {
+                if let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind)) {
+                    self.frontier.fault_seen(site);
+                }
+            }
+            PathEnd::LoopBound { location, bound } => {
+                limitations
+                    .cuts
+                    .insert(Bound { what: format!("iterations of the loop{}", at(*location)), limit: *bound });
+            }
+            PathEnd::CallDepth { location, bound } => {
+                limitations.cuts.insert(Bound { what: format!("depth of the calls{}", at(*location)), limit: *bound });
+            }
+            PathEnd::InstructionLimit { bound, .. } => {
+                limitations.cuts.insert(Bound { what: "instructions of one path".to_string(), limit: *bound });
+            }
+            PathEnd::SizeBound { shape, elements, .. } => {
+                let what = format!("elements of '{}'", self.session.inputs.shape(*shape).name);
+                limitations.cuts.insert(Bound { what, limit: *elements });
+            }
+            PathEnd::Unsupported { what, location } => {
+                limitations.unsupported.insert((what.clone(), *location));
+            }
+            PathEnd::Interrupted => limitations.interrupted = true,
+        }
+    }
+
+    /// Keeps an input that reaches something new, shows a fault first, or may natively go further than predicted.
+    fn keep(&mut self, path: Path, model: &Model, solved: bool, fresh: &[GoalId]) {
+        let new_fault = self.shows_new_fault(&path);
+        let proper_end = matches!(path.end, PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Fault(_));
+        let unfinished = !proper_end && self.unfinished < MOST_UNFINISHED;
+        self.unfinished += usize::from(unfinished);
+        let first = self.attempts.is_empty();
+        if fresh.is_empty() && !new_fault && !unfinished && !first {
+            self.counters.redundant += 1;
+            return;
+        }
+        let case = test_case(&self.session, model);
+        self.attempts.push(Attempt { case, path, solved });
+    }
+
+    fn shows_new_fault(&mut self, path: &Path) -> bool {
+        let ending = match &path.end {
+            PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } => Some(fault),
+            _ => None,
+        };
+        let faults = path.notes.undefined.iter().chain(ending);
+        faults.fold(false, |new, fault| self.seen_faults.insert((fault.site, fault.kind)) || new)
+    }
+
+    /// Execution must go where the model was solved to lead it; if not, nothing may be concluded from this prefix.
+    fn check_arrival(&mut self, candidate: Candidate) {
+        let Candidate { node, branch } = candidate;
+        if self.tree.status(node, branch) == Status::Open {
+            self.tree.set_status(node, branch, Status::Unsolved);
+            self.limitations.diverged += 1;
+        }
+    }
+}
+
+fn at(location: Option<Location>) -> String {
+    location.map_or(String::new(), |location| format!(" at line {}", location.line))
+}

@@ -1,0 +1,135 @@
+//! The suites measured by llvm-cov, and compared with what the marker logs say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use branchwise_goals::{Goal, Verdict};
+use branchwise_program::FunctionId;
+use branchwise_program::map::{Map, Place};
+use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, ReplayError, TestCase};
+
+use crate::result::{Disagreement, FunctionReport, ReplaySummary};
+use crate::settings::Scope;
+
+/// Runs every suite on the instrumented build and sums up; differences become disagreements.
+pub(crate) fn measure(
+    map: &Map,
+    harness: &mut Harness,
+    reports: &[FunctionReport],
+    scope: Scope,
+) -> Result<ReplaySummary, ReplayError> {
+    let mut summary = ReplaySummary::default();
+    let suites: Vec<(FunctionId, Vec<TestCase>)> = reports
+        .iter()
+        .map(|report| (report.function, report.tests.iter().map(|test| test.case.clone()).collect()))
+        .collect();
+    let coverages = match scope {
+        Scope::Unit => vec![harness.measure_units(&suites)?],
+        Scope::Reachable => harness.measure_many(&suites.into_iter().map(|(_, cases)| cases).collect::<Vec<_>>())?,
+    };
+    for (index, report) in reports.iter().enumerate() {
+        let coverage = if coverages.len() == 1 { &coverages[0] } else { &coverages[index] };
+        Comparison { map, report, coverage, summary: &mut summary }.run();
+    }
+    Ok(summary)
+}
+
+/// Outcomes at one place of the source: a macro used twice puts several there.
+#[derive(Debug, Default)]
+struct Outcomes {
+    goals: u64,
+    covered_goals: u64,
+    regions: u64,
+    covered_regions: u64,
+}
+
+type Key = (PathBuf, u32, u32, bool);
+
+struct Comparison<'a> {
+    map: &'a Map,
+    report: &'a FunctionReport,
+    coverage: &'a Coverage,
+    summary: &'a mut ReplaySummary,
+}
+
+impl Comparison<'_> {
+    fn run(&mut self) {
+        let mut functions: Vec<FunctionId> = self.report.goals.iter().map(|goal| goal.goal.function).collect();
+        functions.push(self.report.function);
+        functions.sort();
+        functions.dedup();
+        for function in functions {
+            self.function(function);
+        }
+    }
+
+    fn function(&mut self, function: FunctionId) {
+        let mut outcomes: BTreeMap<Key, Outcomes> = BTreeMap::new();
+        for goal in self.report.goals.iter().filter(|goal| goal.goal.function == function) {
+            let entry = outcomes.entry(self.key(&goal.goal)).or_default();
+            entry.goals += 1;
+            entry.covered_goals += u64::from(matches!(goal.verdict, Verdict::Covered { .. }));
+        }
+        if let Some(measured) = self.coverage.function_named(&self.map.functions[function].symbol) {
+            count_regions(measured, &mut outcomes);
+        } else if !outcomes.is_empty() {
+            self.disagree(function, "llvm-cov does not know this function".to_string());
+        }
+        for (key, outcome) in outcomes {
+            self.compare(function, &key, &outcome);
+        }
+    }
+
+    fn key(&self, goal: &Goal) -> Key {
+        let Place { file, line, column } = goal.spelled;
+        (absolute(&self.map.files[file].path), line, column, goal.outcome)
+    }
+
+    fn compare(&mut self, function: FunctionId, key: &Key, outcome: &Outcomes) {
+        self.summary.branch_outcomes += outcome.regions;
+        self.summary.covered += outcome.covered_goals;
+        self.summary.covered_llvm_cov += outcome.covered_regions;
+        let (file, line, column, value) = key;
+        let place = format!("{}:{line}:{column} {value}", file.display());
+        if outcome.goals != outcome.regions {
+            self.disagree(
+                function,
+                format!("{place}: {} goals, {} outcomes counted by llvm-cov", outcome.goals, outcome.regions),
+            );
+        } else if outcome.covered_goals > outcome.covered_regions
+            || (outcome.covered_goals < outcome.covered_regions && self.all_returned())
+        {
+            self.disagree(
+                function,
+                format!(
+                    "{place}: {} covered by the marker log, {} by llvm-cov",
+                    outcome.covered_goals, outcome.covered_regions
+                ),
+            );
+        }
+    }
+
+    /// A run that ends inside a call credits outcomes that were never taken: llvm-cov derives counts by subtraction.
+    fn all_returned(&self) -> bool {
+        self.report.tests.iter().all(|test| test.observation.end == NativeEnd::Returned)
+    }
+
+    fn disagree(&mut self, function: FunctionId, what: String) {
+        let function = self.map.functions[function].name.clone();
+        self.summary.disagreements.push(Disagreement { function, test: None, what });
+    }
+}
+
+fn count_regions(measured: &FunctionCoverage, outcomes: &mut BTreeMap<Key, Outcomes>) {
+    for branch in &measured.branches {
+        for (outcome, count) in [(true, branch.true_count), (false, branch.false_count)] {
+            let entry = outcomes.entry((absolute(&branch.file), branch.line, branch.column, outcome)).or_default();
+            entry.regions += 1;
+            entry.covered_regions += u64::from(count > 0);
+        }
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
