@@ -64,7 +64,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     fn part_address(&mut self, part: &Part, base: Operand) -> Result<Operand, Unsupported> {
-        if part.bit_offset % 8 != 0 {
+        if !part.bit_offset.is_multiple_of(8) {
             return Err(Unsupported::new("a vector of bits in memory"));
         }
         Ok(self.emit.address(PendingAddress { base, constant: (part.bit_offset / 8) as i64, scaled: Vec::new() }))
