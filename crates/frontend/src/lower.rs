@@ -1,0 +1,65 @@
+//! Bitcode to register code.
+//!
+//! Reads what clang compiled, promotes scalar locals to registers without using undefined behaviour ([`passes`]) and
+//! lowers every function and global. What the executor cannot run becomes [`Instruction::Unsupported`] in place, so
+//! that only the paths through it end there; nothing in a user's program makes the lowering itself fail.
+//!
+//! [`Instruction::Unsupported`]: branchwise_program::code::Instruction::Unsupported
+
+mod aggregates;
+mod arithmetic;
+mod atomics;
+mod bits;
+mod calls;
+mod constants;
+mod dominators;
+mod emit;
+mod function;
+mod instructions;
+mod intrinsics;
+mod llvm;
+mod memory;
+mod module;
+mod passes;
+mod shape;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use branchwise_program::code::Code;
+use inkwell::context::Context;
+use inkwell::module::Module;
+
+/// Lowers a bitcode file that clang wrote (`-O0 -Xclang -disable-O0-optnone -gline-tables-only -emit-llvm -c`).
+pub fn lower_bitcode(path: &Path) -> Result<Code, LowerError> {
+    let failed = |what: String| LowerError { path: path.to_owned(), what };
+    let context = Context::create();
+    let module = Module::parse_bitcode_from_path(path, &context).map_err(|error| failed(error.to_string()))?;
+    passes::run(&module).map_err(failed)?;
+    Ok(module::lower(llvm::ModuleView::new(&module)))
+}
+
+/// Why a bitcode file could not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LowerError {
+    pub path: PathBuf,
+    pub what: String,
+}
+
+impl fmt::Display for LowerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot read the bitcode {}: {}", self.path.display(), self.what)
+    }
+}
+
+impl std::error::Error for LowerError {}
+
+/// The name of something that the executor cannot run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unsupported(String);
+
+impl Unsupported {
+    fn new(what: impl Into<String>) -> Self {
+        Unsupported(what.into())
+    }
+}

@@ -1,0 +1,151 @@
+//! Calls: markers, inline assembly, intrinsics and plain calls.
+
+use branchwise_program::MarkerId;
+use branchwise_program::code::{Call, Callee, Instruction, Operand};
+
+use super::Unsupported;
+use super::function::FunctionLowering;
+use super::instructions::Parts;
+use super::llvm::{Value, ValueKind};
+
+/// The declaration that every trap calls.
+pub const TRAP: &str = "llvm.trap";
+
+pub fn is_trap(name: &str) -> bool {
+    matches!(name, "llvm.trap" | "llvm.debugtrap" | "llvm.ubsantrap")
+}
+
+const CONDITION: &str = "__bw_condition";
+const SWITCH: &str = "__bw_switch";
+const INPUT: &str = "__bw_input";
+const OUTPUT: &str = "__bw_output";
+
+/// The functions that the front end's marked source and its drivers call.
+pub fn is_marker_call(name: &str) -> bool {
+    matches!(name, CONDITION | SWITCH | INPUT | OUTPUT)
+}
+
+impl<'m> FunctionLowering<'_, 'm> {
+    pub fn call(&mut self, value: Value<'m>) -> Parts {
+        let Some(called) = value.called_value() else { return Err(Unsupported::new("a call of nothing")) };
+        if let Some((code, constraints)) = called.inline_assembly() {
+            return self.inline_assembly(value, &code, &constraints);
+        }
+        let callee = self.module.resolve_alias(called);
+        if callee.kind() != ValueKind::LLVMFunctionValueKind {
+            let pointer = self.scalar(callee)?;
+            return self.plain_call(value, Callee::Indirect(pointer));
+        }
+        match self.module.function(callee) {
+            Some(id) => {
+                self.check_signature(value, callee)?;
+                self.plain_call(value, Callee::Direct(id))
+            }
+            None if callee.is_intrinsic() => self.intrinsic(value, &callee.name()),
+            None => self.marker_call(value, &callee.name()),
+        }
+    }
+
+    pub fn trap(&mut self) -> Parts {
+        let callee = Callee::Direct(self.module.trap.ok_or_else(|| Unsupported::new("a trap"))?);
+        self.emit.push(Instruction::Call(Call {
+            outs: Vec::new(),
+            callee,
+            arguments: Vec::new(),
+            argument_widths: Vec::new(),
+        }));
+        Ok(Vec::new())
+    }
+
+    fn plain_call(&mut self, value: Value<'m>, callee: Callee) -> Parts {
+        let mut arguments = Vec::new();
+        let mut argument_widths = Vec::new();
+        for argument in value.arguments() {
+            arguments.extend(self.parts(argument)?);
+            argument_widths.extend(self.shape(argument)?.iter().map(|part| part.width));
+        }
+        let shape = self.shape(value)?;
+        let outs = self.registers(&shape);
+        let results = outs.iter().copied().map(Operand::Register).collect();
+        self.emit.push(Instruction::Call(Call { outs, callee, arguments, argument_widths }));
+        Ok(results)
+    }
+
+    /// A call through an old-style declaration may not fit the definition, which is undefined in C.
+    fn check_signature(&mut self, value: Value<'m>, callee: Value<'m>) -> Result<(), Unsupported> {
+        let mismatch = || Unsupported(format!("a call of {} with other types than it has", callee.name()));
+        let results = self.module.shapes.of(callee.value_type().result())?;
+        let mut expected = Vec::new();
+        for parameter in callee.parameters() {
+            expected.extend(self.shape(parameter)?.iter().map(|part| part.width));
+        }
+        let mut given = Vec::new();
+        for argument in value.arguments() {
+            given.extend(self.shape(argument)?.iter().map(|part| part.width));
+        }
+        let same_results = self.shape(value)?.iter().map(|part| part.width).eq(results.iter().map(|part| part.width));
+        if same_results && given.starts_with(&expected) { Ok(()) } else { Err(mismatch()) }
+    }
+
+    /// An empty text is a barrier for the compiler; what it hands through a tied operand stays the same.
+    fn inline_assembly(&mut self, value: Value<'m>, code: &str, constraints: &str) -> Parts {
+        let tied = constraints.split(',').take(2).eq(["=r", "0"]);
+        match value.arguments().as_slice() {
+            _ if !code.trim().is_empty() => Err(Unsupported::new("inline assembly")),
+            _ if value.ty().is_void() && !constraints.contains('=') => Ok(Vec::new()),
+            [only] if tied && only.ty() == value.ty() => self.parts(*only),
+            _ => Err(Unsupported::new("inline assembly")),
+        }
+    }
+
+    fn marker_call(&mut self, value: Value<'m>, name: &str) -> Parts {
+        let arguments = value.arguments();
+        match (name, arguments.as_slice()) {
+            (CONDITION, &[marker, condition]) => self.mark_condition(marker, condition),
+            (SWITCH, &[marker, condition]) => self.mark_switch(value, marker, condition),
+            (INPUT, &[address, index]) => self.input(address, index),
+            (OUTPUT, &[address, index, size]) => self.output(address, index, size),
+            _ => Err(Unsupported(format!("a call of {name} with other arguments than it takes"))),
+        }
+    }
+
+    fn mark_condition(&mut self, marker: Value<'m>, condition: Value<'m>) -> Parts {
+        let marker = MarkerId(small_constant(marker)?);
+        let value = self.scalar_of_width(condition, 32)?;
+        let out = self.emit.register(32);
+        self.emit.push(Instruction::MarkCondition { out, marker, value });
+        Ok(vec![Operand::Register(out)])
+    }
+
+    fn mark_switch(&mut self, call: Value<'m>, marker: Value<'m>, condition: Value<'m>) -> Parts {
+        let marker = MarkerId(small_constant(marker)?);
+        let value = self.scalar_of_width(condition, 64)?;
+        self.emit.push(Instruction::MarkSwitch { marker, value });
+        Ok(if call.ty().is_void() { Vec::new() } else { vec![value] })
+    }
+
+    fn input(&mut self, address: Value<'m>, index: Value<'m>) -> Parts {
+        let (index, address) = (small_constant(index)?, self.scalar(address)?);
+        self.emit.push(Instruction::Input { index, address });
+        Ok(Vec::new())
+    }
+
+    fn output(&mut self, address: Value<'m>, index: Value<'m>, size: Value<'m>) -> Parts {
+        let (index, size) = (small_constant(index)?, u64::from(small_constant(size)?));
+        let address = self.scalar(address)?;
+        self.emit.push(Instruction::Output { index, address, size });
+        Ok(Vec::new())
+    }
+
+    fn scalar_of_width(&mut self, value: Value<'m>, width: u32) -> Result<Operand, Unsupported> {
+        if self.width(value)? != width {
+            return Err(Unsupported::new("a marker with a value of another width"));
+        }
+        self.scalar(value)
+    }
+}
+
+fn small_constant(value: Value<'_>) -> Result<u32, Unsupported> {
+    let number = value.integer().and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| Unsupported::new("a marker whose number is not constant"))
+}
