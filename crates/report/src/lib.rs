@@ -1,1 +1,24 @@
+//! What people and programs read: the table on the terminal, the JSON object, the emitted test code, and the stored suite.
 //!
+//! This crate only reads what generation found; it runs nothing and decides no verdict.
+
+mod edit_distance;
+mod emit;
+mod explain;
+mod file_report;
+mod json;
+mod json_values;
+mod layout;
+mod suite;
+mod suite_data;
+mod terminal;
+mod values;
+
+pub use edit_distance::did_you_mean;
+pub use emit::{EmittedFile, emit_c, emit_gtest};
+pub use explain::{ExplainError, explain};
+pub use file_report::{FileReport, Totals, keeps_state};
+pub use json::json;
+pub use suite::{EmitFormat, SuiteError, WrittenSuite, write_suite};
+pub use suite_data::{StoredFile, StoredFunction, StoredTest, Suite};
+pub use terminal::{ProgressView, Style, TableTime, summary};

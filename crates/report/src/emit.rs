@@ -1,0 +1,28 @@
+//! Test code that a person could have written: one C file for each file under test, or the same behind GoogleTest.
+
+mod body;
+mod checks;
+mod comment;
+mod declare;
+mod gtest;
+mod initializer;
+mod inline;
+mod literal;
+mod names;
+mod objects;
+mod plain_c;
+mod test_function;
+mod unit_include;
+
+pub use gtest::emit_gtest;
+pub use inline::input_line;
+pub use literal::{float as float_text, signal_name};
+pub use plain_c::emit_c;
+
+/// A file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmittedFile {
+    /// Without folder.
+    pub name: String,
+    pub text: String,
+}

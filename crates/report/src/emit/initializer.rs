@@ -1,0 +1,155 @@
+//! Initialisers: braces, designators, strings.
+
+use std::collections::BTreeSet;
+
+use branchwise_program::TypeId;
+use branchwise_program::types::{Type, TypeKind, TypeTable};
+
+use super::literal;
+use crate::values::{FieldValue, Value};
+
+/// Shorter runs of zeros are written out.
+const ZEROS_WORTH_A_DESIGNATOR: usize = 8;
+
+/// The C expression for a pointer: its type, the object, the byte offset, and the lvalue that shall hold it.
+pub type PointerText<'a> = dyn FnMut(TypeId, usize, u64, &str) -> String + 'a;
+
+/// Writes values of one unit. Pointers are the caller's: it knows the names of the objects.
+pub struct Initializers<'a> {
+    types: &'a TypeTable,
+    pointer: &'a mut PointerText<'a>,
+    headers: BTreeSet<&'static str>,
+    raw: Vec<RawBytes>,
+}
+
+/// Bytes that no initialiser can give: the lvalue and what to copy there.
+pub type RawBytes = (String, Vec<u8>);
+
+impl<'a> Initializers<'a> {
+    pub fn new(types: &'a TypeTable, pointer: &'a mut PointerText<'a>) -> Self {
+        Initializers { types, pointer, headers: BTreeSet::new(), raw: Vec::new() }
+    }
+
+    /// The headers that the values need, and what must be copied after the declarations.
+    pub fn finish(self) -> (BTreeSet<&'static str>, Vec<RawBytes>) {
+        (self.headers, self.raw)
+    }
+
+    /// The initialiser, or scalar expression, of a value that is held by `lvalue`.
+    pub fn value(&mut self, type_id: TypeId, value: &Value, lvalue: &str) -> String {
+        match value {
+            Value::Integer(number) => self.integer(type_id, *number),
+            Value::Float(number) => self.float(literal::float(*number)),
+            Value::Null => self.null(),
+            Value::Pointer { object, offset } => (self.pointer)(type_id, *object, *offset, lvalue),
+            // Tests are built from inputs, which never hold foreign addresses.
+            Value::Foreign => self.null(),
+            Value::Array(elements) => self.array(self.element_type(type_id), elements, lvalue),
+            Value::Record { fields, raw } => self.record(fields, raw.as_deref(), lvalue),
+            Value::Opaque => "{0}".to_owned(),
+        }
+    }
+
+    /// The elements of an array, or of an object that is declared as one. `None` as element type: bytes.
+    pub fn array(&mut self, element: Option<TypeId>, values: &[Value], lvalue: &str) -> String {
+        let of = element.and_then(|element| self.types.get(element));
+        if let Some(text) = of.and_then(|of| string(of, values)) {
+            return text;
+        }
+        let used = values.len() - values.iter().rev().take_while(|value| value.is_zero()).count();
+        if used == 0 {
+            return "{0}".to_owned();
+        }
+        let mut written = Vec::new();
+        let mut zeros = 0;
+        for (index, value) in values[..used].iter().enumerate() {
+            if value.is_zero() {
+                zeros += 1;
+                continue;
+            }
+            let zero_element = |writer: &mut Self| writer.element(element, &values[index - 1], lvalue, index - 1);
+            let designated = zeros >= ZEROS_WORTH_A_DESIGNATOR;
+            if !designated {
+                for _ in 0..zeros {
+                    written.push(zero_element(self));
+                }
+            }
+            zeros = 0;
+            let text = self.element(element, value, lvalue, index);
+            written.push(if designated { format!("[{index}] = {text}") } else { text });
+        }
+        format!("{{{}}}", written.join(", "))
+    }
+
+    fn element(&mut self, element: Option<TypeId>, value: &Value, lvalue: &str, index: usize) -> String {
+        match element {
+            Some(element) => self.value(element, value, &format!("{lvalue}[{index}]")),
+            None => match value {
+                Value::Integer(byte) => byte.to_string(),
+                _ => "0".to_owned(),
+            },
+        }
+    }
+
+    fn record(&mut self, fields: &[FieldValue], raw: Option<&[u8]>, lvalue: &str) -> String {
+        if let Some(raw) = raw {
+            self.headers.insert("string.h");
+            self.raw.push((lvalue.to_owned(), raw.to_vec()));
+            return "{0}".to_owned();
+        }
+        if fields.iter().all(|field| field.value.is_zero()) {
+            return "{0}".to_owned();
+        }
+        // Zero scalars are shown, so that a reader need not know the structure; zero aggregates only take up room.
+        let aggregate = |value: &Value| matches!(value, Value::Array(_) | Value::Record { .. } | Value::Opaque);
+        let shown = fields.iter().filter(|field| !(aggregate(&field.value) && field.value.is_zero()));
+        let shown: Vec<String> = shown.map(|field| self.field(field, lvalue)).collect();
+        format!("{{ {} }}", shown.join(", "))
+    }
+
+    fn field(&mut self, field: &FieldValue, lvalue: &str) -> String {
+        let text = self.value(field.type_id, &field.value, &format!("{lvalue}.{}", field.name));
+        format!(".{} = {text}", field.name)
+    }
+
+    pub fn integer(&mut self, type_id: TypeId, number: i128) -> String {
+        let text = self.types.get(type_id).map_or_else(|| number.to_string(), |of| literal::integer(of, number));
+        if text.ends_with("_MAX") || text.ends_with("_MIN") {
+            self.headers.insert("limits.h");
+        }
+        text
+    }
+
+    pub fn float(&mut self, text: String) -> String {
+        if text.ends_with("NAN") || text.ends_with("INFINITY") {
+            self.headers.insert("math.h");
+        }
+        text
+    }
+
+    pub fn null(&mut self) -> String {
+        self.headers.insert("stddef.h");
+        "NULL".to_owned()
+    }
+
+    fn element_type(&self, type_id: TypeId) -> Option<TypeId> {
+        match self.types.get(type_id)?.kind {
+            TypeKind::Array { element, .. } => Some(element),
+            _ => None,
+        }
+    }
+}
+
+/// A string literal for characters that are a readable string, a NUL, and zeros to the end.
+pub fn string(element: &Type, values: &[Value]) -> Option<String> {
+    let TypeKind::Integer { character: true, .. } = element.kind else { return None };
+    let byte = |value: &Value| match value {
+        Value::Integer(byte) => Some(*byte as u8),
+        _ => None,
+    };
+    let bytes: Vec<u8> = values.iter().map(byte).collect::<Option<_>>()?;
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    // Bytes that happen to be empty are more likely numbers than text.
+    let is_text = element.spelling == "char" || end > 0;
+    (is_text && bytes[end..].iter().all(|byte| *byte == 0)).then(|| literal::string(&bytes[..end]))?
+}

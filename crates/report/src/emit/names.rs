@@ -1,0 +1,63 @@
+//! Names for the locals of an emitted test.
+
+use std::collections::BTreeSet;
+
+use branchwise_program::map::{Function, InputOrigin, Map};
+use branchwise_program::types::TypeKind;
+
+/// Names that are taken, and new ones that are not.
+#[derive(Debug, Clone)]
+pub struct Names {
+    taken: BTreeSet<String>,
+}
+
+/// Longer names of objects behind objects tell a reader nothing more.
+const LONGEST_PATH: usize = 30;
+
+/// Macros and functions of the headers and helpers that tests use, and C's keywords that a generated name could hit.
+const RESERVED: [&str; 21] = [
+    "main", "errno", "stdin", "stdout", "stderr", "NULL", "CHECK", "memcmp", "memcpy", "strcmp", "isnan", "int",
+    "long", "short", "double", "float", "default", "case", "register", "static", "volatile",
+];
+
+impl Names {
+    /// A local must hide neither the function, nor the globals, types and constants that its test mentions.
+    pub fn new(map: &Map, function: &Function) -> Self {
+        let mut taken: BTreeSet<String> = RESERVED.iter().map(|name| (*name).to_owned()).collect();
+        taken.insert(function.name.clone());
+        let globals = function.inputs.iter().filter(|input| input.origin == InputOrigin::Global);
+        taken.extend(globals.map(|input| input.name.clone()));
+        for of in map.types.values() {
+            taken.extend(words(&of.spelling));
+            if let TypeKind::Enumeration { constants, .. } = &of.kind {
+                taken.extend(constants.iter().map(|(name, _)| name.clone()));
+            }
+        }
+        Names { taken }
+    }
+
+    /// `wish`, or the nearest name that is free.
+    pub fn fresh(&mut self, wish: &str) -> String {
+        let wish = identifier(wish);
+        let numbered = (2..).map(|number| format!("{wish}_{number}"));
+        let name = std::iter::once(wish.clone()).chain(numbered).find(|name| !self.taken.contains(name));
+        let name = name.unwrap_or(wish);
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+fn words(spelling: &str) -> impl Iterator<Item = String> {
+    spelling.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).map(str::to_owned)
+}
+
+/// `list->next[3]` becomes `list_next_3`.
+fn identifier(wish: &str) -> String {
+    let words: Vec<String> = words(wish).collect();
+    let joined = words.join("_");
+    match joined.chars().next() {
+        Some(first) if first.is_ascii_digit() || joined.len() > LONGEST_PATH => "object".to_owned(),
+        Some(_) => joined,
+        None => "object".to_owned(),
+    }
+}

@@ -1,0 +1,160 @@
+//! One emitted test: its name, what it is for, its statements and how it ends.
+
+use std::collections::BTreeSet;
+
+use branchwise_generate::{Finding, FindingKind, FunctionReport, GoalReport, Test};
+use branchwise_program::map::Function;
+use branchwise_replay::NativeEnd;
+
+use super::body::{Expected, body};
+use super::comment::{harmless, wrapped};
+use crate::file_report::FileReport;
+
+/// A test as a C function, whatever framework runs it.
+#[derive(Debug)]
+pub struct TestFunction {
+    /// `test_trityp_1`
+    pub name: String,
+    /// The function under test and the number of the test.
+    pub unit: String,
+    pub number: u32,
+    /// Comment and definition.
+    pub text: String,
+    pub end: End,
+    pub headers: BTreeSet<&'static str>,
+}
+
+/// How the test function ends when all is as observed.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum End {
+    Returns,
+    Exits(i32),
+    EndsBySignal(i32),
+    RunsOn,
+    /// Undefined behaviour: nothing can be expected.
+    EndsAnyhow,
+}
+
+/// What stands before `void` in a test's definition.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Linkage {
+    Internal,
+    External,
+}
+
+/// All tests of a file.
+pub fn test_functions(file: &FileReport, linkage: Linkage) -> Vec<TestFunction> {
+    let taken: BTreeSet<&str> = file.map.functions.values().map(|function| function.name.as_str()).collect();
+    let mut functions = Vec::new();
+    for unit in &file.report.functions {
+        let Some(function) = file.map.functions.get(unit.function) else { continue };
+        for test in &unit.tests {
+            functions.push(test_function(file, unit, function, test, linkage, &taken));
+        }
+    }
+    functions
+}
+
+fn test_function(
+    file: &FileReport,
+    unit: &FunctionReport,
+    function: &Function,
+    test: &Test,
+    linkage: Linkage,
+    taken: &BTreeSet<&str>,
+) -> TestFunction {
+    let findings: Vec<&Finding> = unit.findings.iter().filter(|finding| finding.test == Some(test.id)).collect();
+    let end = end(test, &findings);
+    let expected = if end == End::EndsAnyhow { Expected::Nothing } else { Expected::Observed };
+    let body = body(file.map, function, test, expected);
+    let name = free_name(&function.name, test.id.0, taken);
+    let mut text = comment(file, unit, test, &findings, end).join("\n");
+    let storage = if linkage == Linkage::Internal { "static " } else { "" };
+    text += &format!("\n{storage}void {name}(void)\n{{\n");
+    for line in &body.lines {
+        text += &wrapped(line, "    ");
+        text.push('\n');
+    }
+    text += "}\n";
+    TestFunction { name, unit: function.name.clone(), number: test.id.0, text, end, headers: body.headers }
+}
+
+fn free_name(function: &str, number: u32, taken: &BTreeSet<&str>) -> String {
+    let mut name = format!("test_{function}_{number}");
+    while taken.contains(name.as_str()) {
+        name.push('_');
+    }
+    name
+}
+
+fn end(test: &Test, findings: &[&Finding]) -> End {
+    if findings.iter().any(|finding| is_open_ended(finding.kind)) {
+        return End::EndsAnyhow;
+    }
+    match test.observation.end {
+        NativeEnd::Returned => End::Returns,
+        NativeEnd::Exited(status) => End::Exits(status),
+        NativeEnd::Signal(number) => End::EndsBySignal(number),
+        NativeEnd::TimeLimit => End::RunsOn,
+    }
+}
+
+/// Where what happens depends on what lies in memory beside the inputs, or on the optimiser. A null pointer and a
+/// division by zero end by their signal in practice.
+fn is_open_ended(kind: FindingKind) -> bool {
+    match kind {
+        FindingKind::OutOfBounds
+        | FindingKind::InvalidPointer
+        | FindingKind::SignedOverflow
+        | FindingKind::UninitialisedRead => true,
+        FindingKind::NullDereference
+        | FindingKind::DivisionByZero
+        | FindingKind::WriteToConstant
+        | FindingKind::Abort
+        | FindingKind::DoesNotReturn => false,
+    }
+}
+
+/// What the test is for, what it shows and how it ends.
+fn comment(file: &FileReport, unit: &FunctionReport, test: &Test, findings: &[&Finding], end: End) -> Vec<String> {
+    let goal = |id| unit.goals.iter().find(|goal: &&GoalReport| goal.id == id);
+    let goals: Vec<String> =
+        test.kept_for.iter().filter_map(|id| goal(*id)).map(|found| goal_text(file, found)).collect();
+    let mut parts = Vec::new();
+    if !goals.is_empty() {
+        parts.push(format!("for: {}", goals.join("; ")));
+    }
+    parts.extend(findings.iter().map(|finding| finding_text(file, finding)));
+    parts.extend(end_text(end));
+    if parts.is_empty() {
+        parts.push("another way through the function".to_owned());
+    }
+    let last = parts.len() - 1;
+    let mut lines: Vec<String> = parts.iter().map(|part| wrapped(&harmless(part), "   ")).collect();
+    lines[0].replace_range(..3, "/* ");
+    lines[last] += " */";
+    lines
+}
+
+fn goal_text(file: &FileReport, found: &GoalReport) -> String {
+    let goal = &found.goal;
+    let place = goal.place;
+    let elsewhere = file.map.files.get(place.file).is_some_and(|other| other.path != file.source);
+    let prefix = if elsewhere { format!("{}:", file.file_name(place)) } else { String::new() };
+    format!("{prefix}{}:{} '{}' {}", place.line, place.column, goal.text, goal.outcome)
+}
+
+fn finding_text(file: &FileReport, finding: &Finding) -> String {
+    let place = finding.place.map(|place| format!(" at {}", file.place(place))).unwrap_or_default();
+    format!("finding: {}{place}: {}", finding.kind.name(), finding.message)
+}
+
+fn end_text(end: End) -> Option<String> {
+    match end {
+        End::Returns => None,
+        End::Exits(status) => Some(format!("observed: exits with status {status}")),
+        End::EndsBySignal(number) => Some(format!("observed: ends with {}", super::signal_name(number))),
+        End::RunsOn => Some("observed: does not return".to_owned()),
+        End::EndsAnyhow => Some("undefined behaviour: nothing is expected of what follows".to_owned()),
+    }
+}

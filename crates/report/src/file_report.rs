@@ -1,0 +1,112 @@
+//! What was found in one file, beside the map that gives it meaning.
+
+use std::path::Path;
+
+use branchwise_generate::{FunctionReport, Report};
+use branchwise_goals::Verdict;
+use branchwise_program::Program;
+use branchwise_program::map::{InputOrigin, Map, Place};
+
+/// One translation unit: its map, how it is compiled and what generation found.
+#[derive(Debug, Copy, Clone)]
+pub struct FileReport<'a> {
+    pub map: &'a Map,
+    pub report: &'a Report,
+    /// The file as the user named it.
+    pub source: &'a Path,
+    /// The compiler flags that the user gave.
+    pub flags: &'a [String],
+    /// A call may leave traces that a later call sees, so each emitted test needs a process of its own.
+    pub keeps_state: bool,
+}
+
+impl FileReport<'_> {
+    /// A file of the map as the user named it.
+    pub fn file_name(&self, place: Place) -> String {
+        match self.map.files.get(place.file) {
+            Some(file) => file.path.display().to_string(),
+            None => self.source.display().to_string(),
+        }
+    }
+
+    /// `file:line:column`.
+    pub fn place(&self, place: Place) -> String {
+        format!("{}:{}:{}", self.file_name(place), place.line, place.column)
+    }
+
+    pub fn function_name(&self, function: &FunctionReport) -> &str {
+        self.map.functions.get(function.function).map_or("?", |function| function.name.as_str())
+    }
+}
+
+/// Whether the unit has variables that outlive a call and that tests do not set themselves.
+pub fn keeps_state(program: &Program) -> bool {
+    let set_by_every_test = |name: &str| {
+        program.map.functions.values().all(|function| {
+            let mut inputs = function.inputs.iter();
+            inputs.any(|input| input.origin == InputOrigin::Global && input.name == name)
+        })
+    };
+    let mut globals = program.code.globals.values();
+    globals.any(|global| !global.constant && global.initializer.is_some() && !set_by_every_test(&global.name))
+}
+
+/// How many goals ended how.
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub goals: usize,
+    pub covered: usize,
+    pub infeasible: usize,
+    pub infeasible_within_bounds: usize,
+    pub unknown: usize,
+    pub tests: usize,
+}
+
+impl Totals {
+    pub fn of_function(function: &FunctionReport) -> Self {
+        let mut totals = Totals { goals: function.goals.len(), tests: function.tests.len(), ..Totals::default() };
+        for goal in &function.goals {
+            *totals.slot(&goal.verdict) += 1;
+        }
+        totals
+    }
+
+    pub fn of_files(files: &[FileReport]) -> Self {
+        let functions = files.iter().flat_map(|file| &file.report.functions);
+        functions.map(Totals::of_function).fold(Totals::default(), Totals::plus)
+    }
+
+    pub fn plus(self, other: Totals) -> Totals {
+        Totals {
+            goals: self.goals + other.goals,
+            covered: self.covered + other.covered,
+            infeasible: self.infeasible + other.infeasible,
+            infeasible_within_bounds: self.infeasible_within_bounds + other.infeasible_within_bounds,
+            unknown: self.unknown + other.unknown,
+            tests: self.tests + other.tests,
+        }
+    }
+
+    /// Covered goals in percent of all goals; 100 when there are none.
+    pub fn percent(&self) -> f64 {
+        percent(self.covered, self.goals)
+    }
+
+    /// Covered goals in percent of those that are not proven infeasible: what a suite can reach at best is 100.
+    pub fn percent_of_feasible(&self) -> f64 {
+        percent(self.covered, self.goals - self.infeasible)
+    }
+
+    fn slot(&mut self, verdict: &Verdict) -> &mut usize {
+        match verdict {
+            Verdict::Covered { .. } => &mut self.covered,
+            Verdict::Infeasible(_) => &mut self.infeasible,
+            Verdict::InfeasibleWithinBounds { .. } => &mut self.infeasible_within_bounds,
+            Verdict::Unknown(_) => &mut self.unknown,
+        }
+    }
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 }
+}

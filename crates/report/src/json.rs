@@ -1,0 +1,201 @@
+//! The JSON object, version 1. Keys may be added, never renamed.
+
+use branchwise_generate::{Disagreement, Finding, FunctionReport, GoalReport, ReplaySummary, Test};
+use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
+use branchwise_program::map::{Event, Language, MarkerKind, Place};
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+use crate::file_report::{FileReport, Totals};
+use crate::json_values;
+use crate::values::Decoder;
+
+/// A longer trace is cut here; `path_length` says how long it was.
+const PATH_LIMIT: usize = 1000;
+
+/// The object that `--json` prints and `report.json` holds.
+pub fn json(files: &[FileReport]) -> Json {
+    let functions = files.iter().flat_map(|file| file.report.functions.iter().map(|found| function(file, found)));
+    let findings = files.iter().flat_map(|file| {
+        let functions = file.report.functions.iter();
+        functions.flat_map(|unit| unit.findings.iter().map(|found| finding(file, unit, found)))
+    });
+    json!({
+        "version": 1,
+        "functions": functions.collect::<Vec<_>>(),
+        "findings": findings.collect::<Vec<_>>(),
+        "replay": replay(files),
+    })
+}
+
+fn function(file: &FileReport, unit: &FunctionReport) -> Json {
+    let Some(function) = file.map.functions.get(unit.function) else { return Json::Null };
+    let mut object = json!({
+        "name": function.name,
+        "file": file.file_name(function.place),
+        "line": function.place.line,
+        "language": match function.language { Language::C => "c", Language::Cpp => "c++" },
+        "summary": summary(Totals::of_function(unit)),
+        "goals": unit.goals.iter().map(|found| goal(file, found)).collect::<Vec<_>>(),
+        "tests": unit.tests.iter().map(|found| test(file, unit, found)).collect::<Vec<_>>(),
+        "work": work(unit),
+    });
+    if let Some(trouble) = &unit.trouble {
+        object["trouble"] = json!(trouble);
+    }
+    object
+}
+
+fn summary(totals: Totals) -> Json {
+    json!({
+        "goals": totals.goals,
+        "covered": totals.covered,
+        "infeasible": totals.infeasible,
+        "infeasible_within_bounds": totals.infeasible_within_bounds,
+        "unknown": totals.unknown,
+        "tests": totals.tests,
+    })
+}
+
+fn goal(file: &FileReport, found: &GoalReport) -> Json {
+    let goal = &found.goal;
+    let mut object = json!({
+        "id": found.id.0,
+        "function": file.map.functions.get(goal.function).map(|function| &function.name),
+        "kind": goal.kind.name(),
+        "file": file.file_name(goal.place),
+        "line": goal.place.line,
+        "column": goal.place.column,
+        "text": goal.text,
+        "outcome": goal.outcome,
+        "verdict": found.verdict.name(),
+        "tests": [],
+    });
+    match &found.verdict {
+        Verdict::Covered { tests } => {
+            object["tests"] = test_ids(tests);
+            object["evidence"] = json!({ "proof": "replayed" });
+        }
+        Verdict::Infeasible(proof) => object["evidence"] = evidence(proof),
+        Verdict::InfeasibleWithinBounds { bounds, evidence: proof } => {
+            object["evidence"] = evidence(proof);
+            object["evidence"]["bounds"] = bounds.iter().map(bound).collect();
+        }
+        Verdict::Unknown(reason) => object["reason"] = unknown(reason),
+    }
+    object
+}
+
+fn test_ids(tests: &[TestId]) -> Json {
+    tests.iter().map(|test| Json::from(test.0)).collect()
+}
+
+fn evidence(evidence: &Evidence) -> Json {
+    json!({
+        "proof": evidence.proof,
+        "paths": evidence.paths,
+        "refuted_prefixes": evidence.refuted_prefixes,
+        "assumptions": evidence.assumptions,
+    })
+}
+
+fn bound(bound: &Bound) -> Json {
+    json!({ "what": bound.what, "limit": bound.limit })
+}
+
+fn unknown(reason: &UnknownReason) -> Json {
+    json!({
+        "message": reason.reason,
+        "blocking": reason.blocking,
+        "paths": reason.paths,
+        "solver_calls": reason.solver_calls,
+        "closest_test": reason.closest.map(|test| test.0),
+    })
+}
+
+fn test(file: &FileReport, unit: &FunctionReport, test: &Test) -> Json {
+    let decoder = Decoder { types: &file.map.types };
+    let function = &file.map.functions[unit.function];
+    json!({
+        "id": test.id.0,
+        "inputs": json_values::inputs(decoder, function, &test.case),
+        "observed": json_values::observed(decoder, function, &test.case, &test.observation),
+        "path": test.path.iter().take(PATH_LIMIT).map(|event| step(file, *event)).collect::<Vec<_>>(),
+        "path_length": test.path.len(),
+        "source": test.source.name(),
+        "covers": test.covers.iter().map(|goal| goal.0).collect::<Vec<_>>(),
+        "kept_for": test.kept_for.iter().map(|goal| goal.0).collect::<Vec<_>>(),
+    })
+}
+
+fn step(file: &FileReport, event: Event) -> Json {
+    let Some(marker) = file.map.markers.get(event.marker) else { return json!({ "marker": event.marker.0 }) };
+    let outcome = match &marker.kind {
+        MarkerKind::Condition { .. } => Json::Bool(event.outcome == 1),
+        MarkerKind::Switch { labels, .. } => {
+            let label = labels.get(event.outcome as usize);
+            Json::from(label.map_or("no label", |label| label.text.as_str()))
+        }
+    };
+    json!({
+        "marker": event.marker.0,
+        "line": marker.place.line,
+        "column": marker.place.column,
+        "outcome": outcome,
+    })
+}
+
+fn work(unit: &FunctionReport) -> Json {
+    let work = &unit.work;
+    let layers = work.solver_calls.iter().map(|(layer, calls)| (layer.clone(), Json::from(*calls)));
+    json!({
+        "paths": work.paths,
+        "redundant_tests": work.redundant_tests,
+        "infeasible_prefixes": work.infeasible_prefixes,
+        "solver_calls": layers.collect::<JsonMap<String, Json>>(),
+        "instructions": work.instructions,
+        "seconds": work.seconds,
+    })
+}
+
+fn finding(file: &FileReport, unit: &FunctionReport, finding: &Finding) -> Json {
+    let decoder = Decoder { types: &file.map.types };
+    let function = &file.map.functions[unit.function];
+    let place = finding.place;
+    let name = |place: Place| file.file_name(place);
+    let mut object = json!({
+        "kind": finding.kind.name(),
+        "file": place.map_or_else(|| name(function.place), name),
+        "line": place.map(|place| place.line),
+        "column": place.map(|place| place.column),
+        "test": finding.test.map(|test| test.0),
+        "message": finding.message,
+        "function": function.name,
+        "inputs": json_values::inputs(decoder, function, &finding.case),
+    });
+    if let Some(observation) = &finding.observation {
+        object["observed"] = json_values::observed(decoder, function, &finding.case, observation);
+    }
+    object
+}
+
+/// The measures of all files, summed.
+fn replay(files: &[FileReport]) -> Json {
+    let summaries = || files.iter().map(|file| &file.report.replay);
+    let sum = |count: fn(&ReplaySummary) -> u64| summaries().map(count).sum::<u64>();
+    let compiler = summaries().map(|summary| summary.compiler.as_str()).find(|compiler| !compiler.is_empty());
+    json!({
+        "compiler": compiler.unwrap_or_default(),
+        "branch_outcomes": sum(|summary| summary.branch_outcomes),
+        "covered": sum(|summary| summary.covered),
+        "covered_llvm_cov": sum(|summary| summary.covered_llvm_cov),
+        "disagreements": summaries().flat_map(|summary| &summary.disagreements).map(disagreement).collect::<Vec<_>>(),
+    })
+}
+
+fn disagreement(disagreement: &Disagreement) -> Json {
+    json!({
+        "function": disagreement.function,
+        "test": disagreement.test.map(|test| test.0),
+        "what": disagreement.what,
+    })
+}

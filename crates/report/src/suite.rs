@@ -1,0 +1,116 @@
+//! Writes a suite into a folder: the emitted tests, `report.json`, and `suite.json` for later runs.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::emit::{EmittedFile, emit_c, emit_gtest};
+use crate::file_report::FileReport;
+use crate::json::json;
+use crate::suite_data::Suite;
+
+/// What tests are written as.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EmitFormat {
+    /// Plain C without a framework.
+    C,
+    /// C behind GoogleTest.
+    GoogleTest,
+}
+
+/// What was written, each path with its folder.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WrittenSuite {
+    pub tests: Vec<PathBuf>,
+    pub report: PathBuf,
+    pub suite: PathBuf,
+}
+
+/// A suite that could not be written or read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteError {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl SuiteError {
+    pub(crate) fn cannot_read(path: &Path, cause: &impl Display) -> Self {
+        let hint = "give a folder that `branchwise generate --out` wrote".to_owned();
+        SuiteError { message: format!("cannot read {}: {cause}", path.display()), hint: Some(hint) }
+    }
+
+    pub(crate) fn not_a_suite(path: &Path, cause: &impl Display) -> Self {
+        let hint = "generate the suite again with this version".to_owned();
+        SuiteError { message: format!("{} is not a suite: {cause}", path.display()), hint: Some(hint) }
+    }
+
+    pub(crate) fn changed(source: &Path, function: &str, what: &str) -> Self {
+        let message = format!("'{function}' in {} does not fit the suite: {what}", source.display());
+        SuiteError { message, hint: Some("generate the suite again".to_owned()) }
+    }
+
+    fn cannot_write(path: &Path, cause: &impl Display) -> Self {
+        SuiteError { message: format!("cannot write {}: {cause}", path.display()), hint: None }
+    }
+}
+
+impl fmt::Display for SuiteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SuiteError {}
+
+/// Writes everything into `folder`, which is made where it does not exist. `started_in` is the folder that relative
+/// sources and flags refer to.
+pub fn write_suite(
+    folder: &Path,
+    started_in: &Path,
+    files: &[FileReport],
+    formats: &[EmitFormat],
+) -> Result<WrittenSuite, SuiteError> {
+    fs::create_dir_all(folder).map_err(|cause| SuiteError::cannot_write(folder, &cause))?;
+    let mut written = WrittenSuite::default();
+    for emitted in emitted_files(folder, files, formats) {
+        let path = folder.join(&emitted.name);
+        write(&path, &emitted.text)?;
+        written.tests.push(path);
+    }
+    written.report = folder.join("report.json");
+    write(&written.report, &format!("{:#}\n", json(files)))?;
+    written.suite = folder.join("suite.json");
+    let suite = serde_json::to_string_pretty(&Suite::new(files, started_in));
+    let suite = suite.map_err(|cause| SuiteError::cannot_write(&written.suite, &cause))?;
+    write(&written.suite, &(suite + "\n"))?;
+    Ok(written)
+}
+
+fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) -> Vec<EmittedFile> {
+    let mut stems = BTreeSet::new();
+    let mut emitted = Vec::new();
+    for file in files.iter().filter(|file| file.report.functions.iter().any(|unit| !unit.tests.is_empty())) {
+        let stem = free_stem(file.source, &mut stems);
+        for format in formats.iter().collect::<BTreeSet<_>>() {
+            match format {
+                EmitFormat::C => emitted.push(emit_c(file, folder, &stem)),
+                EmitFormat::GoogleTest => emitted.extend(emit_gtest(file, folder, &stem)),
+            }
+        }
+    }
+    emitted
+}
+
+/// Two files of one name in two folders must not overwrite each other's tests.
+fn free_stem(source: &Path, taken: &mut BTreeSet<String>) -> String {
+    let stem = source.file_stem().map_or("unit".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let numbered = (2..).map(|number| format!("{stem}_{number}"));
+    let free = std::iter::once(stem.clone()).chain(numbered).find(|stem| !taken.contains(stem)).unwrap_or(stem);
+    taken.insert(free.clone());
+    free
+}
+
+fn write(path: &Path, text: &str) -> Result<(), SuiteError> {
+    fs::write(path, text).map_err(|cause| SuiteError::cannot_write(path, &cause))
+}

@@ -1,0 +1,109 @@
+//! Everything below and including the final table.
+
+use branchwise_generate::{Finding, FunctionReport, GoalReport};
+use branchwise_goals::{Bound, UnknownReason, Verdict};
+
+use super::table::{percent_text, table};
+use super::{Colour, Style, TableTime};
+use crate::emit::input_line;
+use crate::file_report::{FileReport, Totals};
+
+/// The table, the goals that are not covered and why, the findings, and where the suite was written.
+pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style: Style) -> String {
+    let mut lines = table(files, time, style);
+    section(&mut lines, "Not covered", files.iter().flat_map(|file| open_goals(file, style)).collect());
+    section(&mut lines, "Findings", files.iter().flat_map(|file| findings(file, style)).collect());
+    section(&mut lines, "Disagreements (a fault of ours, please report)", disagreements(files));
+    lines.push(String::new());
+    lines.push(covered_line(files));
+    if !written.is_empty() {
+        lines.push(format!("Tests written to {}", written.join(", ")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn section(lines: &mut Vec<String>, title: &str, entries: Vec<String>) {
+    if !entries.is_empty() {
+        lines.push(String::new());
+        lines.push(format!("{title}:"));
+        lines.extend(entries);
+    }
+}
+
+fn covered_line(files: &[FileReport]) -> String {
+    let totals = Totals::of_files(files);
+    let mut line = format!(
+        "{} of {} branch outcomes covered ({} %) by {}",
+        totals.covered,
+        totals.goals,
+        percent_text(totals.percent()),
+        counted(totals.tests, "test"),
+    );
+    if totals.infeasible > 0 {
+        line += &format!(
+            "; {} infeasible, so {} % of what can be covered",
+            totals.infeasible,
+            percent_text(totals.percent_of_feasible())
+        );
+    }
+    line
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn open_goals(file: &FileReport, style: Style) -> Vec<String> {
+    let unit_lines = |unit: &FunctionReport| {
+        let trouble = unit.trouble.iter().map(|trouble| format!("  {}: {trouble}", file.function_name(unit)));
+        let open = unit.goals.iter().filter(|goal| !matches!(goal.verdict, Verdict::Covered { .. }));
+        // Where the whole function could not be treated, every goal has the same reason: one line says it.
+        let open = open.filter(|_| unit.trouble.is_none()).map(|goal| goal_line(file, goal, style));
+        trouble.chain(open).collect::<Vec<_>>()
+    };
+    file.report.functions.iter().flat_map(unit_lines).collect()
+}
+
+fn goal_line(file: &FileReport, found: &GoalReport, style: Style) -> String {
+    let goal = &found.goal;
+    let (verdict, colour, why) = match &found.verdict {
+        Verdict::Covered { .. } => ("covered", Colour::Green, String::new()),
+        Verdict::Infeasible(evidence) => ("infeasible", Colour::Green, evidence.proof.clone()),
+        Verdict::InfeasibleWithinBounds { bounds, .. } => ("infeasible within bounds", Colour::Yellow, cut_by(bounds)),
+        Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
+    };
+    let verdict = style.paint(colour, verdict);
+    format!("  {}: '{}' {}: {verdict}: {why}", file.place(goal.place), goal.text, goal.outcome)
+}
+
+fn cut_by(bounds: &[Bound]) -> String {
+    bounds.iter().map(|bound| format!("{} at most {}", bound.what, bound.limit)).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown_text(reason: &UnknownReason) -> String {
+    let blocking = reason.blocking.iter().map(|blocking| format!("; blocked by '{blocking}'"));
+    let closest = reason.closest.iter().map(|test| format!("; test {} came closest", test.0));
+    reason.reason.clone() + &blocking.chain(closest).collect::<String>()
+}
+
+fn findings(file: &FileReport, style: Style) -> Vec<String> {
+    let units = file.report.functions.iter();
+    units.flat_map(|unit| unit.findings.iter().map(|found| finding_line(file, unit, found, style))).collect()
+}
+
+fn finding_line(file: &FileReport, unit: &FunctionReport, finding: &Finding, style: Style) -> String {
+    let function = &file.map.functions[unit.function];
+    let place = file.place(finding.place.unwrap_or(function.place));
+    let kind = style.paint(Colour::Red, finding.kind.name());
+    let call = input_line(file.map, &finding.case);
+    format!("  {place}: {kind}: {}\n    with {call}", finding.message)
+}
+
+fn disagreements(files: &[FileReport]) -> Vec<String> {
+    let all = files.iter().flat_map(|file| &file.report.replay.disagreements);
+    let line = |found: &branchwise_generate::Disagreement| {
+        let test = found.test.map(|test| format!(" test {}", test.0)).unwrap_or_default();
+        format!("  {}{test}: {}", found.function, found.what)
+    };
+    all.map(line).collect()
+}

@@ -1,0 +1,122 @@
+//! The final table: one row for each function, and their sum.
+
+use super::{Colour, Style};
+use crate::file_report::{FileReport, Totals};
+
+/// Which time the last column shows.
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub enum TableTime {
+    /// What each function took; the sum in the last row.
+    Measured,
+    /// The same for every row, so that a snapshot of the output is stable.
+    Fixed(f64),
+}
+
+struct Row {
+    name: String,
+    totals: Totals,
+    seconds: f64,
+}
+
+/// The table, one line each, without a line end after the last.
+pub fn table(files: &[FileReport], time: TableTime, style: Style) -> Vec<String> {
+    let rows = rows(files, time);
+    let sum = Row {
+        name: "total".to_owned(),
+        totals: Totals::of_files(files),
+        seconds: match time {
+            TableTime::Measured => rows.iter().map(|row| row.seconds).sum(),
+            TableTime::Fixed(seconds) => seconds,
+        },
+    };
+    let within_bounds = sum.totals.infeasible_within_bounds > 0;
+    let mut cells = vec![header(within_bounds)];
+    cells.extend(rows.iter().map(|row| row_cells(row, within_bounds)));
+    cells.push(row_cells(&sum, within_bounds));
+    let widths = widths(&cells);
+    let mut lines: Vec<String> = cells.iter().map(|row| aligned(row, &widths)).collect();
+    let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * (widths.len() - 1));
+    for (line, row) in lines[1..].iter_mut().zip(rows.iter().chain([&sum])) {
+        *line = style.paint(colour(&row.totals), line);
+    }
+    lines[0] = style.paint(Colour::Bold, &lines[0]);
+    lines.insert(1, rule.clone());
+    lines.insert(lines.len() - 1, rule);
+    lines
+}
+
+fn rows(files: &[FileReport], time: TableTime) -> Vec<Row> {
+    let several = files.len() > 1;
+    let of_file = |file: &FileReport| {
+        let row = |unit| {
+            let name = file.function_name(unit);
+            Row {
+                name: if several { format!("{} ({})", name, file.source.display()) } else { name.to_owned() },
+                totals: Totals::of_function(unit),
+                seconds: match time {
+                    TableTime::Measured => unit.work.seconds,
+                    TableTime::Fixed(seconds) => seconds,
+                },
+            }
+        };
+        file.report.functions.iter().map(row).collect::<Vec<_>>()
+    };
+    files.iter().flat_map(of_file).collect()
+}
+
+fn header(within_bounds: bool) -> Vec<String> {
+    let mut cells = vec!["function", "goals", "covered", "%", "infeasible"];
+    cells.extend(within_bounds.then_some("within bounds"));
+    cells.extend(["unknown", "tests", "time"]);
+    cells.into_iter().map(str::to_owned).collect()
+}
+
+fn row_cells(row: &Row, within_bounds: bool) -> Vec<String> {
+    let totals = &row.totals;
+    let mut cells = vec![
+        row.name.clone(),
+        totals.goals.to_string(),
+        totals.covered.to_string(),
+        percent_text(totals.percent()),
+        totals.infeasible.to_string(),
+    ];
+    cells.extend(within_bounds.then(|| totals.infeasible_within_bounds.to_string()));
+    cells.extend([totals.unknown.to_string(), totals.tests.to_string(), seconds_text(row.seconds)]);
+    cells
+}
+
+/// Never rounded up to 100: one goal of a thousand left must be seen.
+pub fn percent_text(percent: f64) -> String {
+    let tenths = (percent * 10.0).floor() / 10.0;
+    if tenths == 100.0 { "100".to_owned() } else { format!("{tenths:.1}") }
+}
+
+fn seconds_text(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    format!("{} min {:02} s", whole / 60, whole % 60)
+}
+
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    (0..columns).map(width).collect()
+}
+
+/// Names to the left, numbers to the right.
+fn aligned(cells: &[String], widths: &[usize]) -> String {
+    let mut line = String::new();
+    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        match column {
+            0 => line += &format!("{cell:<width$}"),
+            _ => line += &format!("  {cell:>width$}"),
+        }
+    }
+    line
+}
+
+fn colour(totals: &Totals) -> Colour {
+    if totals.unknown > 0 || totals.infeasible_within_bounds > 0 { Colour::Yellow } else { Colour::Green }
+}
