@@ -7,6 +7,7 @@
 
 pub mod code;
 mod code_text;
+pub mod graph;
 mod ids;
 pub mod map;
 pub mod types;

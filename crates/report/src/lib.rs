@@ -9,6 +9,7 @@ mod file_report;
 mod json;
 mod json_values;
 mod layout;
+pub mod map_view;
 mod suite;
 mod suite_data;
 mod terminal;

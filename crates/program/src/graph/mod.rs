@@ -1,0 +1,22 @@
+//! Analyses of a control-flow graph, each a value computed from an immutable [`Cfg`](crate::map::Cfg): dominators and
+//! post-dominators of nodes and of edges, the edge graph, unconstrained edges, control dependence, natural loops.
+//!
+//! The words are those of Lapierre et al., "Advantages of Unconstrained Edges Analysis to Automatic Test Data
+//! Generation" (annex C of Lapierre 1998).
+
+mod control;
+mod digraph;
+mod dominators;
+mod edges;
+mod loops;
+#[cfg(test)]
+mod tests;
+
+pub use control::{
+    ControlDependence, EndlessLoops, control_dependence, final_nodes, node_dominators, node_postdominators,
+    reachable_nodes,
+};
+pub use digraph::Digraph;
+pub use dominators::{DominatorTree, immediate_dominators};
+pub use edges::{EdgeGraph, edge_dominators, edge_graph, edge_postdominators, unconstrained_edges};
+pub use loops::{NaturalLoop, back_edges, natural_loops};
