@@ -106,10 +106,13 @@ fn is_open_ended(kind: FindingKind) -> bool {
         FindingKind::OutOfBounds
         | FindingKind::InvalidPointer
         | FindingKind::SignedOverflow
+        | FindingKind::ShiftTooFar
+        | FindingKind::UseAfterReturn
         | FindingKind::UninitialisedRead => true,
         FindingKind::NullDereference
         | FindingKind::DivisionByZero
         | FindingKind::WriteToConstant
+        | FindingKind::AssertFailed
         | FindingKind::Abort
         | FindingKind::DoesNotReturn => false,
     }
