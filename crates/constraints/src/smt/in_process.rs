@@ -1,4 +1,4 @@
-use super::translate::solve_graph;
+use super::translate::{in_new_timed_context, solve};
 use super::wire::{self, Reply};
 use super::{Backend, Verdict};
 use crate::answer::Reason;
@@ -21,7 +21,8 @@ impl InProcess {
 impl Backend for InProcess {
     fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
         let (graph, variables) = wire::graph(terms, constraints);
-        verdict(solve_graph(&graph, &self.limits), &variables, &self.limits)
+        let reply = in_new_timed_context(&self.limits, || solve(&graph, &self.limits));
+        verdict(reply, &variables, &self.limits)
     }
 }
 

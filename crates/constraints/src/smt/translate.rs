@@ -1,48 +1,106 @@
 //! From term graphs to Z3 and back. A term of width 1 is a Z3 boolean where it is logical and a bit-vector where
 //! it is cut from one; each is converted when it is used as the other.
 
+use std::time::{Duration, Instant};
+
 use z3::ast::{Ast, BV, Bool};
-use z3::{Config, Params, SatResult, Solver, with_z3_config};
+use z3::{Config, Params, SatResult, Solver, Tactic, with_z3_config};
 
 use super::wire::{Graph, GraphNode, Reply};
 use crate::solver::Limits;
 use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, UnaryOp};
 
-/// Decides the graph in a context of its own: in a context with a history Z3 may find another model, and then
-/// the same query would have another answer after a worker was restarted.
-pub(crate) fn solve_graph(graph: &Graph, limits: &Limits) -> Reply {
-    with_z3_config(&Config::new(), || solve_here(graph, limits))
+/// Runs in a context without a history: in another one Z3 may find another model for the same query.
+pub(crate) fn in_new_context<R: Send + Sync>(run: impl FnOnce() -> R + Send + Sync) -> R {
+    with_z3_config(&Config::new(), run)
 }
 
-fn solve_here(graph: &Graph, limits: &Limits) -> Reply {
+/// As [`in_new_context`], and Z3 looks at the clock now and then. Not for the worker, which its client watches:
+/// the timer is a thread for each query and was half the cost of an easy one.
+pub(crate) fn in_new_timed_context<R: Send + Sync>(
+    limits: &Limits,
+    run: impl FnOnce() -> R + Send + Sync,
+) -> R {
+    let mut configuration = Config::new();
+    configuration.set_timeout_msec(limits.milliseconds);
+    with_z3_config(&configuration, run)
+}
+
+/// From about this many terms the lazy core's own preparation takes longer than preprocessing saves, and its steps
+/// are not counted then.
+const LARGE_GRAPH: usize = 1000;
+
+/// Decides the graph in the current context, by the first of the stages that can.
+pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
     let translated = translate(graph);
-    let solver = new_solver(limits);
+    if graph.nodes.len() >= LARGE_GRAPH {
+        return solve_by(&bit_blasting(), limits.resource, graph, &translated, limits);
+    }
+    let (quick, thorough) = (limits.resource / 4, limits.resource - limits.resource / 4);
+    match solve_by(&lazy_core(), quick, graph, &translated, limits) {
+        Reply::ResourceLimit => solve_by(&bit_blasting(), thorough, graph, &translated, limits),
+        reply => reply,
+    }
+}
+
+/// Z3's lazy core after one simplification. On path conditions (`benches/queries.rs`) it was 3 to 10 times as fast
+/// as the solver for QF_BV, which runs a long list of preprocessors and blasts every bit first.
+fn lazy_core() -> Tactic {
+    Tactic::new("simplify").and_then(&Tactic::new("smt"))
+}
+
+/// The preprocessors that pay, then SAT: for long sums over free variables, and for hard search.
+fn bit_blasting() -> Tactic {
+    let steps = [
+        "propagate-values",
+        "solve-eqs",
+        "elim-uncnstr",
+        "simplify",
+        "bit-blast",
+        "sat",
+    ];
+    steps.iter().fold(Tactic::new("simplify"), |all, step| {
+        all.and_then(&Tactic::new(step))
+    })
+}
+
+fn solve_by(
+    tactic: &Tactic,
+    resource: u32,
+    graph: &Graph,
+    translated: &[Translated],
+    limits: &Limits,
+) -> Reply {
+    let start = Instant::now();
+    let solver = tactic.solver();
+    solver.set_params(&parameters(resource));
     for &constraint in &graph.constraints {
         solver.assert(translated[constraint.index()].boolean());
     }
     match solver.check() {
-        SatResult::Sat => model_values(&solver, graph, &translated),
+        SatResult::Sat => model_values(&solver, graph, translated),
         SatResult::Unsat => Reply::Unsat,
-        SatResult::Unknown => unknown(&solver.get_reason_unknown().unwrap_or_default()),
+        SatResult::Unknown => {
+            let words = solver.get_reason_unknown().unwrap_or_default();
+            unknown(&words, start.elapsed(), limits)
+        }
     }
 }
 
-fn new_solver(limits: &Limits) -> Solver {
-    let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
+fn parameters(resource: u32) -> Params {
     let mut parameters = Params::new();
-    parameters.set_u32("timeout", u32::try_from(limits.milliseconds).unwrap_or(u32::MAX));
-    parameters.set_u32("rlimit", limits.resource);
+    parameters.set_u32("rlimit", resource);
     parameters.set_u32("random_seed", 0);
-    solver.set_params(&parameters);
-    solver
+    parameters
 }
 
-/// Z3 has no codes for these, only words.
-fn unknown(words: &str) -> Reply {
+/// Z3 has no codes for these, only words, and "canceled" for both the clock and the count of steps.
+fn unknown(words: &str, elapsed: Duration, limits: &Limits) -> Reply {
+    let late = elapsed >= Duration::from_millis(limits.milliseconds);
     match words {
-        _ if words.contains("timeout") || words.contains("canceled") => Reply::TimeLimit,
-        _ if words.contains("resource") => Reply::ResourceLimit,
+        _ if words.contains("timeout") || late => Reply::TimeLimit,
         _ if words.contains("memory") || words.contains("memout") => Reply::MemoryLimit,
+        _ if words.contains("resource") || words.contains("canceled") => Reply::ResourceLimit,
         _ => Reply::GaveUp(words.to_owned()),
     }
 }

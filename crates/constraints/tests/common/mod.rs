@@ -112,11 +112,11 @@ impl Construction {
 
     /// The second operand: an earlier step cut or stretched to the width, or a constant.
     fn second(&mut self, width: u32, step: &Step) -> Pair {
-        if step.operands[2] % 3 == 0 {
+        if step.operands[2].is_multiple_of(3) {
             return self.constant(width, step);
         }
         let b = self.operand(step.operands[1]);
-        self.fitted(&b, width, step.operands[2] % 2 == 0)
+        self.fitted(&b, width, step.operands[2].is_multiple_of(2))
     }
 
     pub fn fitted(&mut self, pair: &Pair, width: u32, signed: bool) -> Pair {
