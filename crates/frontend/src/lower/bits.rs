@@ -1,12 +1,15 @@
 //! Exact expansions of LLVM's integer intrinsics into plain arithmetic.
 
+#[cfg(test)]
+mod tests;
+
 use branchwise_program::code::{BinaryOp, CastOp, CompareOp, Operand, Width};
 
 use super::emit::{Emitter, mask};
 
 /// A constant whose every `2 * run` bits have the lower `run` bits set.
 fn stripes(run: Width) -> u128 {
-    (0..128).filter(|bit| bit / run % 2 == 0).fold(0, |bits, bit| bits | 1 << bit)
+    (0..128).filter(|bit| (bit / run).is_multiple_of(2)).fold(0, |bits, bit| bits | 1 << bit)
 }
 
 /// The overflow-checked operations.
@@ -113,6 +116,9 @@ impl Emitter {
 
     /// The upper (`left`) or lower half of `high:low` shifted by a number that counts modulo the width.
     pub fn funnel_shift(&mut self, width: Width, [high, low, distance]: [Operand; 3], left: bool) -> Operand {
+        if width == 1 {
+            return if left { high } else { low };
+        }
         let distance = match width.is_power_of_two() {
             true => self.constant_op(BinaryOp::And, width, distance, u128::from(width - 1)),
             false => self.constant_op(BinaryOp::URem, width, distance, u128::from(width)),

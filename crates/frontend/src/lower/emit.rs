@@ -168,6 +168,8 @@ fn fold_constants(op: BinaryOp, width: Width, left: u128, right: u128) -> Option
         BinaryOp::And => left & right,
         BinaryOp::Or => left | right,
         BinaryOp::Xor => left ^ right,
+        BinaryOp::Shl if right < u128::from(width) => left << right,
+        BinaryOp::LShr if right < u128::from(width) => left >> right,
         _ => return None,
     };
     Some(Operand::Constant(value & mask(width)))

@@ -241,6 +241,11 @@ impl<'m> Value<'m> {
         // SAFETY: callers hold an `atomicrmw`.
         unsafe { LLVMGetAtomicRMWBinOp(self.0) }
     }
+    /// Only for loads and stores.
+    pub fn is_volatile(self) -> bool {
+        // SAFETY: callers hold one of these.
+        unsafe { LLVMGetVolatile(self.0) != 0 }
+    }
     /// Only for `alloca`.
     pub fn allocated_type(self) -> Type<'m> {
         // SAFETY: callers hold an `alloca`.

@@ -73,19 +73,18 @@ fn mark_uninitialised(module: &Module<'_>) {
     }
 }
 
-/// A scalar local that is only loaded and stored, which is what `mem2reg` promotes.
+/// A scalar local that is only loaded and stored as a whole, which is what `mem2reg` promotes.
 fn is_promotable(value: Value<'_>) -> bool {
-    let scalar = |value: Value<'_>| {
-        let ty = value.allocated_type();
-        ty.float_width().is_some() || matches!(ty.kind(), TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMPointerTypeKind)
-    };
-    let accessed_only = |user: Value<'_>| match user.opcode() {
-        Some(Opcode::LLVMLoad) => true,
-        Some(Opcode::LLVMStore) => user.operand(0) != Some(value),
+    if value.opcode() != Some(Opcode::LLVMAlloca) || value.operand(0).and_then(Value::integer) != Some(1) {
+        return false;
+    }
+    let ty = value.allocated_type();
+    let scalar = ty.float_width().is_some()
+        || matches!(ty.kind(), TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMPointerTypeKind);
+    let whole_access = |user: Value<'_>| match (user.opcode(), user.operand(0)) {
+        (Some(Opcode::LLVMLoad), _) => user.ty() == ty && !user.is_volatile(),
+        (Some(Opcode::LLVMStore), Some(stored)) => stored != value && stored.ty() == ty && !user.is_volatile(),
         _ => false,
     };
-    value.opcode() == Some(Opcode::LLVMAlloca)
-        && scalar(value)
-        && value.operand(0).is_some_and(|count| count.integer() == Some(1))
-        && value.users().all(accessed_only)
+    scalar && value.users().all(whole_access)
 }

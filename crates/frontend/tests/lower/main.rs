@@ -1,6 +1,5 @@
 //! C sources, compiled by clang, and the register code that they become. Every one passes the verifier.
 
-mod expansions;
 mod snapshots;
 
 use std::path::Path;

@@ -13,7 +13,8 @@ fn locations_go_through_line_markers() {
         block0:
           %1 = add nsw 32 %0, 1  ; 0:8:12
           return %1  ; 0:8:3
-    "#]].assert_eq(&format!("{code:#}"));
+    "#]]
+    .assert_eq(&format!("{code:#}"));
 }
 
 #[test]
@@ -216,7 +217,6 @@ __int128 f(__int128 a) { return a * 3 + (((__int128)1) << 100) - 5; }
             function @f(%0: 64, %1: 64) -> 64, 64
             block0:
               %2 = stack 16 x 1 align 16
-              store 128 undefined to %2
               %3 = stack 16 x 1 align 16
               store 64 %0 to %3
               %4 = address %3 + 8
@@ -358,14 +358,13 @@ int f(v4 *p, v4 b) { v4 a = *p; a = a + b; a[1] = 7; v4 c = a > b; *p = __builti
               %26 = address %0 + 12
               store 32 undefined to %26
               %27 = zero_extend 32 -> 64 %12
-              %28 = shl 64 7, 32
-              %29 = or 64 %27, %28
-              %30 = zero_extend 32 -> 64 %14
-              %31 = zero_extend 32 -> 64 %15
-              %32 = shl 64 %31, 32
-              %33 = or 64 %30, %32
-              %34 = truncate 64 -> 32 %33
-              return %34
+              %28 = or 64 %27, 0x700000000
+              %29 = zero_extend 32 -> 64 %14
+              %30 = zero_extend 32 -> 64 %15
+              %31 = shl 64 %30, 32
+              %32 = or 64 %29, %31
+              %33 = truncate 64 -> 32 %32
+              return %33
         "#]],
     );
 }
@@ -678,4 +677,30 @@ _BitInt(256) wide(_BitInt(256) x) { return x + 1; }
               return
         "#]],
     );
+}
+
+/// What they compute is tested beside the expansions; here: clang's names for them are all known.
+#[test]
+fn integer_builtins_are_expanded() {
+    let code = lower(
+        "int counts(unsigned a, unsigned long b) { return __builtin_popcount(a) + __builtin_clz(a) + __builtin_ctzl(b); }
+         unsigned swap(unsigned short a, unsigned b) { return __builtin_bswap16(a) + __builtin_bswap32(b); }
+         unsigned char reverse(unsigned char a) { return __builtin_bitreverse8(a); }
+         unsigned turn(unsigned a, unsigned n) { return __builtin_rotateleft32(a, n) + __builtin_rotateright32(a, n); }
+         int add(int a, int b) { int r; return __builtin_add_overflow(a, b, &r) ? -1 : r; }
+         int sub(unsigned a, unsigned b) { unsigned r; return __builtin_sub_overflow(a, b, &r) ? -1 : r; }
+         long mul(long a, long b) { long r; return __builtin_mul_overflow(a, b, &r) ? -1 : r; }
+         int mixed(int a, unsigned b) { short r; return __builtin_mul_overflow(a, b, &r) ? -1 : r; }
+         int least(int a, int b) { return __builtin_elementwise_min(a, __builtin_elementwise_abs(b)); }
+         int most(unsigned a, unsigned b) { return __builtin_elementwise_max(a, __builtin_elementwise_sub_sat(a, b)); }
+         int absolute(int a) { return __builtin_abs(a); }",
+    );
+    let text = code.to_string();
+    assert!(!text.contains("unsupported") && !text.contains("declare"), "{text}");
+}
+
+#[test]
+fn old_style_calls_that_do_not_fit_end_their_path() {
+    let code = lower("int f(); int g(void) { return f(1); } int f(a, b) long a; int b; { return b; }");
+    assert!(code.to_string().contains("unsupported \"a call of f with other types than it has\""), "{code}");
 }
