@@ -1,5 +1,6 @@
 //! From the front end's two texts to two executables.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -154,7 +155,8 @@ impl Variant<'_> {
             what: "code",
             message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
         })?;
-        if let Some(driver) = self.drivers.iter().find(|driver| !symbols.defined.contains(driver)) {
+        let defined: HashSet<_> = symbols.defined.iter().collect();
+        if let Some(driver) = self.drivers.iter().find(|driver| !defined.contains(driver)) {
             return Err(ReplayError::MissingDriver { driver: driver.clone() });
         }
         let names = self.folder.join(format!("{}-symbols.txt", self.name()));

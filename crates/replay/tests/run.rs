@@ -286,6 +286,22 @@ fn the_unit_may_define_main_and_functions_of_the_c_library() {
 }
 
 #[test]
+fn what_is_not_initialised_does_not_depend_on_earlier_tests() {
+    let (mut sample, types) = Sample::new(
+        "void *malloc(unsigned long); void free(void *);
+         int f(int a) { volatile int on_stack[64]; volatile int *on_heap = malloc(256); int sum = 0;
+            for (int i = 0; i < 64; i++) { sum += on_stack[i] + on_heap[i]; on_stack[i] = on_heap[i] = a + i; }
+            free((void *)on_heap); return sum; }",
+    );
+    let f = sample.int_function("f", &types);
+    let mut harness = sample.build();
+    let cases = [1, 2, 3].map(|a| case(f, vec![int(a)], vec![]));
+    let seen = harness.run(&cases).unwrap();
+    assert!(seen.iter().all(|each| each == &seen[0]), "{seen:?}");
+    assert_eq!(harness.run(&cases[2..]).unwrap()[0], seen[0]);
+}
+
+#[test]
 fn memory_is_limited() {
     let (mut sample, types) =
         Sample::new("void *malloc(unsigned long); int f(int a) { return malloc((long)a << 20) != 0; }");
