@@ -1,5 +1,6 @@
 //! From the front end's two texts to two executables.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +12,8 @@ use crate::tools::{error_text, output_of, succeed};
 use crate::{ReplayError, Tools};
 
 const RUNTIME: &str = include_str!("runtime.c");
+/// Room for a variable that another file would define; its true size is not in the object file.
+const MISSING_BYTES: u64 = 1 << 16;
 
 /// What the front end gives for one translation unit.
 #[derive(Debug, Copy, Clone)]
@@ -48,9 +51,7 @@ pub(crate) fn build_executables(
     drivers: &[String],
     folder: &Path,
 ) -> Result<Executables, ReplayError> {
-    let table = folder.join("drivers.c");
-    write(&table, driver_table(drivers))?;
-    write(&folder.join("runtime.c"), RUNTIME)?;
+    write(&folder.join("runtime.c"), format!("{RUNTIME}\n{}", driver_table(drivers)))?;
     let variant = |kind| Variant { tools, sources, drivers, folder, kind };
     let (marked, plain) = std::thread::scope(|scope| {
         let plain = scope.spawn(|| variant(Kind::Plain).build());
@@ -95,7 +96,13 @@ impl Variant<'_> {
         let unit = self.compile_unit()?;
         self.separate_symbols(&unit)?;
         let runtime = self.compile_runtime()?;
-        self.link(&unit, &runtime)
+        let mut objects = vec![unit, runtime];
+        let linked = self.link(&objects)?;
+        if linked.unresolved.is_empty() {
+            return Ok(linked.executable);
+        }
+        objects.push(self.write_missing(&linked.unresolved)?);
+        Ok(self.link(&objects)?.executable)
     }
 
     fn name(self) -> &'static str {
@@ -148,7 +155,8 @@ impl Variant<'_> {
             what: "code",
             message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
         })?;
-        if let Some(driver) = self.drivers.iter().find(|driver| !symbols.defined.contains(driver)) {
+        let defined: HashSet<_> = symbols.defined.iter().collect();
+        if let Some(driver) = self.drivers.iter().find(|driver| !defined.contains(driver)) {
             return Err(ReplayError::MissingDriver { driver: driver.clone() });
         }
         let names = self.folder.join(format!("{}-symbols.txt", self.name()));
@@ -159,22 +167,34 @@ impl Variant<'_> {
         Ok(())
     }
 
-    fn link(self, unit: &Path, runtime: &Path) -> Result<PathBuf, ReplayError> {
+    /// Storage for what other files would define. A variable of theirs can then be an input; a call to a function of
+    /// theirs ends the test with SIGSEGV, because this memory is not executable.
+    fn write_missing(self, names: &[String]) -> Result<PathBuf, ReplayError> {
+        let path = self.folder.join(format!("{}-missing.s", self.name()));
+        let mut text = String::from(".section .note.GNU-stack,\"\",@progbits\n");
+        for name in names {
+            text.push_str(&format!(".comm \"{name}\",{MISSING_BYTES},64\n"));
+        }
+        write(&path, text)?;
+        Ok(path)
+    }
+
+    fn link(self, objects: &[PathBuf]) -> Result<Linked, ReplayError> {
         let executable = self.folder.join(format!("{}-tests", self.name()));
         // A static program forks faster. The sanitizers need a dynamic one, and some libraries exist as such only.
         let attempts: &[&str] = if self.sanitized() { &["-no-pie"] } else { &["-static", "-no-pie"] };
         let mut message = String::new();
         for mode in attempts {
-            let output = output_of("clang", &mut self.link_command(mode, unit, runtime, &executable))?;
-            if output.status.success() {
-                return Ok(executable);
-            }
+            let output = output_of("clang", &mut self.link_command(mode, objects, &executable))?;
             message = error_text(&output);
+            if output.status.success() {
+                return Ok(Linked { executable, unresolved: unresolved_names(&message) });
+            }
         }
         Err(ReplayError::Link { message })
     }
 
-    fn link_command(self, mode: &str, unit: &Path, runtime: &Path, executable: &Path) -> Command {
+    fn link_command(self, mode: &str, objects: &[PathBuf], executable: &Path) -> Command {
         let mut command = Command::new(&self.tools.clang);
         if self.sources.language == Language::Cpp {
             command.arg("--driver-mode=g++");
@@ -183,9 +203,8 @@ impl Variant<'_> {
             command.arg("-fprofile-instr-generate");
         }
         command.args([mode, "-w", "-Qunused-arguments"]);
-        // A unit calls functions of other files: calling one that is not there ends that test, not the build.
-        command.arg("-Wl,--unresolved-symbols=ignore-all");
-        command.arg(unit).arg(runtime).arg(self.folder.join("drivers.c"));
+        // A unit uses functions and variables of other files: what is not there must not stop the build.
+        command.arg("-Wl,--warn-unresolved-symbols").args(objects);
         command.args(self.sources.flags.iter().filter(|flag| is_link_flag(flag)));
         command.arg("-lm").arg("-o").arg(executable);
         command
@@ -204,12 +223,31 @@ fn is_link_flag(flag: &str) -> bool {
     ["-l", "-L", "-Wl,", "-fsanitize=", "-pthread", "--sysroot", "--target="].iter().any(|head| flag.starts_with(head))
 }
 
+struct Linked {
+    executable: PathBuf,
+    /// What no object and no library defines.
+    unresolved: Vec<String>,
+}
+
+/// From the linker's warnings: GNU ld quotes the name between ` and ', lld writes it after a colon.
+fn unresolved_names(warnings: &str) -> Vec<String> {
+    let name_in = |line: &str| {
+        let quoted = line.split_once("undefined reference to `").and_then(|(_, rest)| rest.split_once('\''));
+        let listed = || line.split_once("undefined symbol: ").map(|(_, name)| name);
+        quoted.map(|(name, _)| name).or_else(listed).map(|name| name.trim().to_string())
+    };
+    let mut names: Vec<_> = warnings.lines().filter_map(name_in).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// Lines `OLD NEW` as llvm-objcopy reads them.
 fn renamings(symbols: &Symbols) -> String {
     let mut lines = String::new();
     for name in &symbols.defined {
-        // Those of the compiler and ours keep their names.
-        if !["__bw_", "__llvm", "__prof", "__cov"].iter().any(|head| name.starts_with(head)) {
+        // Reserved names are the compiler's (profile, sanitizers) or ours.
+        if !name.starts_with("__") {
             lines.push_str(&format!("{name} __bw_user_{name}\n"));
         }
     }

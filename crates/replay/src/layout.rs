@@ -217,3 +217,78 @@ fn add_field(shape: &mut Shape, types: &TypeTable, field: &Field, corner: Corner
         Some(width) => shape.occupy(begin, (field.offset_bits % 8 + u64::from(width)).div_ceil(8)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use branchwise_program::types::Type;
+
+    use super::*;
+
+    fn types() -> TypeTable {
+        let void = TypeId(0);
+        let pointer = TypeKind::Pointer { target: void, constant: false, declared_count: None };
+        let field = |type_id, offset_bits, bit_field| Field { name: String::new(), type_id, offset_bits, bit_field };
+        let either = vec![field(TypeId(1), 0, None), field(TypeId(2), 0, None)];
+        let mixed = vec![field(TypeId(1), 0, Some(3)), field(TypeId(4), 64, None), field(TypeId(3), 192, None)];
+        [
+            (TypeKind::Void, 0, 1),
+            (TypeKind::Integer { bits: 32, signed: true, character: false }, 4, 4),
+            (pointer, 8, 8),
+            (TypeKind::Record { union: true, fields: Some(either) }, 8, 8),
+            (TypeKind::Array { element: TypeId(2), count: Some(2) }, 16, 8),
+            (TypeKind::Record { union: false, fields: Some(mixed) }, 32, 8),
+        ]
+        .into_iter()
+        .map(|(kind, size, alignment)| Type { kind, spelling: String::new(), size, alignment })
+        .collect()
+    }
+
+    fn object(element: u32, size: usize) -> Object {
+        Object { element: TypeId(element), count: 1, blob: Blob { bytes: vec![0; size], pointers: Vec::new() } }
+    }
+
+    #[test]
+    fn objects_end_at_a_page_and_never_touch() {
+        let objects = [object(0, 0), object(0, 3), object(1, 6), object(2, 8192), object(0, 0)];
+        let placement = Placement::of(&objects, &types());
+        let spans = placement.spans();
+        let to_guard: Vec<_> = spans
+            .iter()
+            .map(|span| (span.address + span.size).next_multiple_of(PAGE) - span.address - span.size)
+            .collect();
+        // Six bytes of four-byte alignment leave two that cannot be guarded.
+        assert_eq!(to_guard, [0, 0, 2, 0, 0]);
+        for pair in spans.windows(2) {
+            let end = (pair[0].address + pair[0].size).next_multiple_of(PAGE);
+            assert!(end + PAGE <= pair[1].address);
+        }
+        let last = spans[spans.len() - 1];
+        assert!(last.address + last.size + PAGE <= REGION_BASE + placement.bytes());
+        for (index, span) in spans.iter().enumerate() {
+            assert_eq!(placement.resolve(span.address), Some((index, 0)));
+            assert_eq!(placement.resolve(span.address + span.size), Some((index, span.size)));
+            assert_eq!(placement.resolve(span.address + span.size + 1), None);
+        }
+        assert_eq!(placement.resolve(0), None);
+    }
+
+    #[test]
+    fn settling_undoes_relocation_and_clears_padding() {
+        let types = types();
+        let objects = [object(1, 4)];
+        let placement = Placement::of(&objects, &types);
+        let at = |at, offset| PointerAt { at, object: 0, offset };
+        let blob = Blob { bytes: vec![0; 32], pointers: vec![at(8, 0), at(16, 4), at(24, 1)] };
+        let mut bytes = placement.relocated(&blob).unwrap();
+        bytes[0..8].fill(0xaa);
+        let mut shapes = Shapes::default();
+        let (settled, foreign) = placement.settled(bytes.clone(), shapes.of(&types, TypeId(5)));
+        assert_eq!((settled.pointers, foreign), (blob.pointers, vec![]));
+        assert_eq!(settled.bytes[0..8], [0xaa, 0, 0, 0, 0, 0, 0, 0]);
+        // A pointer that leads elsewhere is foreign, but in a union it may as well be a number.
+        bytes[16..32].fill(0x11);
+        let (settled, foreign) = placement.settled(bytes, shapes.of(&types, TypeId(5)));
+        assert_eq!((settled.pointers, foreign), (vec![at(8, 0)], vec![16]));
+        assert_eq!(settled.bytes[16..32], [[0xff; 8], [0x11; 8]].concat());
+    }
+}

@@ -50,7 +50,8 @@ fn find_tool(name: &str) -> Result<PathBuf, ReplayError> {
 
 /// Runs a tool to its end with nothing to read; an exit status other than 0 is left to the caller.
 pub(crate) fn output_of(tool: &'static str, command: &mut Command) -> Result<Output, ReplayError> {
-    command.stdin(Stdio::null()).output().map_err(ReplayError::io(format!("start {tool}")))
+    // Messages are read by us, too: always in English.
+    command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(ReplayError::io(format!("start {tool}")))
 }
 
 /// Runs a tool that must succeed.

@@ -81,3 +81,27 @@ fn a_record_that_is_not_found_by_name_is_measured_alone() {
     assert_eq!(counts(coverage.function_named("inner").unwrap()), [(3, 9, 1, 0)]);
     assert_eq!(counts(coverage.function_named("outer").unwrap()), [(8, 9, 0, 1), (9, 12, 0, 1)]);
 }
+
+#[test]
+fn instances_of_a_template_are_one_function() {
+    let (mut sample, types) = Sample::new(
+        "#include <stdexcept>
+template <class T> T most(T a, T b) {
+    if (a > b) throw std::runtime_error(\"most\");
+    return b;
+}
+int f(int a) { try { return most(a, 3) + (int)most((double)a, 9.0); } catch (const std::exception &) { return -1; } }
+",
+    );
+    sample.language = branchwise_program::map::Language::Cpp;
+    let body = "int a; __bw_input(&a, 0); int r = f(a); __bw_output(&r, 0, sizeof r);";
+    let f = sample.function("f", types.int, &[types.int], body);
+    sample.map.functions[f].symbol = "_Z1fi".to_string();
+    let mut harness = sample.build_plain_only();
+    let suite = [1, 3, 4].map(|a| case(f, vec![int(a)], vec![])).to_vec();
+    let coverage = harness.measure_units(&[(f, suite.clone())]).unwrap();
+    assert_eq!(coverage.function_named("_Z1fi").unwrap().entries, 3);
+    let all = harness.measure(&suite).unwrap();
+    let most: Vec<_> = all.functions.iter().filter(|function| !function.branches.is_empty()).collect();
+    assert_eq!((most.len(), counts(most[0])), (1, vec![(3, 9, 1, 4)]));
+}

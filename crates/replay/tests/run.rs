@@ -219,6 +219,39 @@ fn globals_go_in_and_out_and_do_not_leak_into_the_next_test() {
 }
 
 #[test]
+fn variables_of_other_files_can_be_inputs() {
+    let (mut sample, types) =
+        Sample::new("extern int elsewhere; int away(void); int f(int a) { return a ? away() : ++elsewhere; }");
+    let body = "int a; __bw_input(&a, 0); __bw_input(&elsewhere, 1); int r = f(a); __bw_output(&r, 0, sizeof r);";
+    let f = sample.function("f", types.int, &[types.int, types.int], body);
+    let seen = sample.build().run(&[0, 1].map(|a| case(f, vec![int(a), int(41)], vec![]))).unwrap();
+    assert_eq!((seen[0].result.clone(), seen[1].end), (Some(int(42)), NativeEnd::Signal(libc::SIGSEGV)));
+}
+
+#[test]
+fn files_of_one_test_are_not_there_for_the_next() {
+    let (mut sample, types) = Sample::new(
+        "int mkdir(const char *, unsigned); int creat(const char *, unsigned);
+         int f(int a) { return mkdir(\"d\", 0755) == 0 && creat(\"d/f\", 0644) >= 0; }",
+    );
+    let f = sample.int_function("f", &types);
+    let seen = sample.build().run(&[1, 2].map(|a| case(f, vec![int(a)], vec![]))).unwrap();
+    assert_eq!((seen[0].result.clone(), seen[1].result.clone()), (Some(int(1)), Some(int(1))));
+}
+
+#[test]
+fn sanitizers_report_natively() {
+    let (mut sample, types) = Sample::new("int f(int a) { int room[4] = {0}; return room[a]; }");
+    sample.flag("-fsanitize=address,undefined");
+    let f = sample.int_function("f", &types);
+    let mut harness = sample.try_build(Limits::default()).unwrap();
+    let cases = [3, 4].map(|a| case(f, vec![int(a)], vec![]));
+    let seen = harness.run(&cases).unwrap();
+    assert_eq!((seen[0].end, seen[1].end), (NativeEnd::Returned, NativeEnd::Exited(1)));
+    assert_eq!(harness.measure(&cases).unwrap().function_named("f").unwrap().entries, 2);
+}
+
+#[test]
 fn input_objects_can_be_freed_and_then_trap() {
     let (mut sample, types) = Sample::new(
         "void free(void *); void *realloc(void *, unsigned long);
@@ -250,6 +283,22 @@ fn the_unit_may_define_main_and_functions_of_the_c_library() {
     let cases = [case(f, vec![int(7)], vec![])];
     assert_eq!(harness.run(&cases).unwrap()[0].result, Some(int(0)));
     assert_eq!(harness.measure(&cases).unwrap().function_named("main").unwrap().entries, 1);
+}
+
+#[test]
+fn what_is_not_initialised_does_not_depend_on_earlier_tests() {
+    let (mut sample, types) = Sample::new(
+        "void *malloc(unsigned long); void free(void *);
+         int f(int a) { volatile int on_stack[64]; volatile int *on_heap = malloc(256); int sum = 0;
+            for (int i = 0; i < 64; i++) { sum += on_stack[i] + on_heap[i]; on_stack[i] = on_heap[i] = a + i; }
+            free((void *)on_heap); return sum; }",
+    );
+    let f = sample.int_function("f", &types);
+    let mut harness = sample.build();
+    let cases = [1, 2, 3].map(|a| case(f, vec![int(a)], vec![]));
+    let seen = harness.run(&cases).unwrap();
+    assert!(seen.iter().all(|each| each == &seen[0]), "{seen:?}");
+    assert_eq!(harness.run(&cases[2..]).unwrap()[0], seen[0]);
 }
 
 #[test]

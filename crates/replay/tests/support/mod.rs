@@ -27,6 +27,7 @@ pub struct Sample {
     code: String,
     drivers: String,
     flags: Vec<String>,
+    pub language: Language,
     pub folder: TempDir,
 }
 
@@ -44,7 +45,14 @@ impl Sample {
         map.files.push(SourceFile { path: "user.c".into() });
         let types = basic_types(&mut map);
         let folder = tempfile::tempdir().unwrap();
-        let sample = Sample { map, code: code.to_string(), drivers: String::new(), flags: Vec::new(), folder };
+        let sample = Sample {
+            map,
+            code: code.to_string(),
+            drivers: String::new(),
+            flags: Vec::new(),
+            language: Language::C,
+            folder,
+        };
         (sample, types)
     }
 
@@ -86,7 +94,7 @@ impl Sample {
             symbol: name.to_string(),
             place: HERE,
             end: HERE,
-            language: Language::C,
+            language: self.language,
             internal: self.code.contains(&format!("static int {name}(")),
             variadic: false,
             result,
@@ -143,6 +151,18 @@ impl Sample {
         self.try_build(Limits { milliseconds: 200, ..Limits::default() }).unwrap()
     }
 
+    /// For C++ with headers: the marked text must be preprocessed, so this one has drivers that do nothing.
+    pub fn build_plain_only(&self) -> Harness {
+        fs::write(self.user_file(), &self.code).unwrap();
+        let drivers: Vec<_> = self.map.functions.values().map(|function| function.driver.clone().unwrap()).collect();
+        let marked: String = drivers.iter().map(|name| format!("extern \"C\" void {name}() {{}}\n")).collect();
+        let (include, drivers) = (self.user_file().display().to_string(), &self.drivers);
+        let plain = format!("#include \"{include}\"\nextern \"C\" {{\n{PRELUDE}{drivers}\n}}\n");
+        let (flags, map, language) = (&self.flags[..], &self.map, self.language);
+        let sources = Sources { marked: &marked, plain: &plain, flags, language, map };
+        Harness::build(&Tools::find().unwrap(), &sources, Limits::default()).unwrap()
+    }
+
     pub fn try_build(&self, limits: Limits) -> Result<Harness, ReplayError> {
         fs::write(self.user_file(), rewrite(&self.code, |_, inner| inner.to_string())).unwrap();
         let marked = rewrite(&self.code, |call, inner| match call {
@@ -152,8 +172,8 @@ impl Sample {
         let plain = format!("#include \"{}\"\n{PRELUDE}{}", self.user_file().display(), self.drivers);
         let marked = format!("{PRELUDE}{marked}\n{}", self.drivers);
         let tools = Tools::find()?;
-        let (flags, map) = (&self.flags[..], &self.map);
-        Harness::build(&tools, &Sources { marked: &marked, plain: &plain, flags, language: Language::C, map }, limits)
+        let (flags, map, language) = (&self.flags[..], &self.map, self.language);
+        Harness::build(&tools, &Sources { marked: &marked, plain: &plain, flags, language, map }, limits)
     }
 }
 
