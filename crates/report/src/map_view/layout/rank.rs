@@ -82,7 +82,7 @@ fn upward_arcs(input: &Input) -> Vec<bool> {
 /// What follows a loop shall stand below all of it, as in the source.
 fn loop_exits(input: &Input, upward: &[bool]) -> Vec<Constraint> {
     let mut into = vec![Vec::new(); input.boxes.len()];
-    for (arc, _) in input.arcs.iter().zip(upward).filter(|(_, upward)| !**upward) {
+    for arc in &input.arcs {
         into[arc.to].push(arc.from);
     }
     let out = arcs_out_of(input);

@@ -10,7 +10,9 @@ const WIDEST_RANK_GAP: f64 = 90.0;
 const SLANT: f64 = 0.05;
 /// Between ports of a box, and from the outer ones to its corners.
 const PORT_GAP: f64 = 12.0;
-const CORNER: f64 = 14.0;
+const CORNER: f64 = 12.0;
+/// The last stretch before a box is straight, so that the arrow head points along the line.
+const RUN_IN: f64 = 8.0;
 
 pub(super) fn routes(input: &Input, slots: &Slots, columns: &[f64]) -> Layout {
     let bands = bands(input, slots, columns);
@@ -143,7 +145,7 @@ impl Router<'_> {
                 pen.glide(Point { x, y: band.top });
                 pen.line(Point { x, y: band.bottom });
             }
-            pen.glide(entrance);
+            pen.glide(Point { y: entrance.y - RUN_IN, ..entrance });
         }
         pen.line(target);
         Route { start: source, steps: pen.steps, label: self.label(index) }
