@@ -1,3 +1,72 @@
+//! The rim towards clang: parses the user's C, builds the map, puts the markers in and compiles the marked text.
 //!
+//! Nothing outside this crate names clang. The map says what llvm-cov will count because clang's own coverage mapping
+//! is asked; see `coverage`.
 
-pub mod lower;
+mod analyse;
+mod cfg;
+mod clang;
+mod conditions;
+mod coverage;
+mod ctypes;
+mod drivers;
+mod error;
+mod inputs;
+mod macros;
+mod marking;
+mod places;
+mod plan;
+mod preprocess;
+mod syntax;
+mod toolchain;
+
+use std::path::Path;
+
+use branchwise_program::map::Map;
+
+pub use error::FrontendError;
+pub use toolchain::Toolchain;
+
+/// A C file and the compiler flags it is built with.
+#[derive(Debug, Copy, Clone)]
+pub struct Source<'a> {
+    pub path: &'a Path,
+    pub flags: &'a [String],
+}
+
+/// One analysed translation unit.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    pub map: Map,
+    /// Preprocessed text with markers, their declarations and the drivers; compiles with `-x cpp-output`.
+    pub marked: String,
+    /// Includes the user's file and has the same drivers but no markers; compiles with `-x c`. What llvm-cov measures.
+    pub plain: String,
+    /// The user's flags without what concerns output, optimisation and warnings.
+    pub flags: Vec<String>,
+}
+
+/// Parses the file, finds its conditions and marks them.
+pub fn analyse(toolchain: &Toolchain, source: &Source<'_>) -> Result<Unit, FrontendError> {
+    analyse::analyse(toolchain, source)
+}
+
+/// Compiles the marked text to LLVM bitcode, unoptimised but ready to be optimised.
+pub fn compile_bitcode(toolchain: &Toolchain, unit: &Unit, to: &Path) -> Result<(), FrontendError> {
+    let failed = |cause: String| FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause };
+    let folder = tempfile::tempdir().map_err(|cause| failed(cause.to_string()))?;
+    let text = folder.path().join("marked.i");
+    std::fs::write(&text, &unit.marked).map_err(|cause| failed(cause.to_string()))?;
+    let mut arguments = unit.flags.clone();
+    arguments.extend(BITCODE_FLAGS.map(String::from));
+    arguments.extend([to.display().to_string(), text.display().to_string()]);
+    let output = toolchain.run(&arguments)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+    }
+}
+
+/// Without `optnone`, passes may run over the bitcode later; line tables lead findings back to the source.
+const BITCODE_FLAGS: [&str; 10] =
+    ["-O0", "-Xclang", "-disable-O0-optnone", "-gline-tables-only", "-w", "-emit-llvm", "-c", "-x", "cpp-output", "-o"];

@@ -1,0 +1,271 @@
+//! One translation unit from the user's file to the map and the marked text.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
+use branchwise_program::{FunctionId, MarkerId};
+use clang_sys::*;
+
+use crate::cfg::{Builder, Flow};
+use crate::clang::{self, Cursor, ParsedUnit};
+use crate::conditions::Conditions;
+use crate::coverage::{self, FunctionRegions};
+use crate::ctypes::Types;
+use crate::drivers::{self, Driven};
+use crate::inputs::{self, Globals, Mentions};
+use crate::macros::MacroTable;
+use crate::marking::{self, Insertion};
+use crate::places::{self, Files, Views};
+use crate::plan::{Plan, Shared, plan};
+use crate::preprocess::{clean_flags, coverage_dump, preprocess};
+use crate::syntax::SyntaxTree;
+use crate::{FrontendError, Source, Toolchain, Unit};
+
+/// Deeply nested code makes deep recursion, in libclang and here; the memory is only reserved.
+const STACK_BYTES: usize = 1 << 29;
+
+pub(crate) fn analyse(toolchain: &Toolchain, source: &Source<'_>) -> Result<Unit, FrontendError> {
+    let cannot_read =
+        |cause: std::io::Error| FrontendError::CannotRead { path: source.path.to_owned(), cause: cause.to_string() };
+    std::fs::File::open(source.path).map_err(cannot_read)?;
+    let absolute = source.path.canonicalize().map_err(cannot_read)?;
+    if absolute.is_dir() {
+        return Err(cannot_read(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+    }
+    let flags = clean_flags(source.flags);
+    let preprocessed = preprocess(toolchain, source.path, &flags)?;
+    let job = Job { toolchain, path: source.path, absolute, flags, preprocessed };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || job.run());
+        let failed = |cause: String| FrontendError::ToolFailed { tool: "the analysis".into(), cause };
+        let thread = thread.map_err(|cause| failed(cause.to_string()))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+struct Job<'a> {
+    toolchain: &'a Toolchain,
+    path: &'a Path,
+    absolute: PathBuf,
+    flags: Vec<String>,
+    preprocessed: String,
+}
+
+impl Job<'_> {
+    fn run(&self) -> Result<Unit, FrontendError> {
+        clang::load_library()?;
+        // The original first: its error messages speak of the file that the user knows.
+        let original = ParsedUnit::parse(self.path, None, &self.parse_flags("c"))?;
+        let name = PathBuf::from("branchwise-preprocessed.i");
+        let marked = ParsedUnit::parse(&name, Some(&self.preprocessed), &self.parse_flags("cpp-output"))?;
+        let (declarations, original_declarations) = (marked.root().children(), original.root().children());
+        let functions = user_functions(&declarations);
+        let regions = self.coverage(&functions)?;
+        let mut unit = UnitBuilder {
+            job: self,
+            files: Files::default(),
+            types: Types::default(),
+            map: Map::default(),
+            macros: MacroTable::of_unit(original.root()),
+            globals: Globals::of_unit(&declarations),
+            insertions: Vec::new(),
+        };
+        // The main file is the first of the map even if a header defines the first function.
+        unit.files.id(self.path);
+        let bodies = pair_bodies(&functions, &user_functions(&original_declarations));
+        unit.add_functions(&bodies, &regions);
+        Ok(unit.finish(&bodies))
+    }
+
+    fn parse_flags(&self, language: &str) -> Vec<String> {
+        let mut flags = self.flags.clone();
+        flags.extend(["-w", "-ferror-limit=0", "-x", language].map(String::from));
+        flags
+    }
+
+    fn coverage(&self, functions: &[Cursor<'_>]) -> Result<HashMap<String, FunctionRegions>, FrontendError> {
+        let names: Vec<String> = functions.iter().map(|function| function.spelling()).collect();
+        let text = self.include() + &drivers::keep_alive(&names);
+        Ok(coverage::parse_dump(&coverage_dump(self.toolchain, &text, &self.flags)?))
+    }
+
+    fn include(&self) -> String {
+        let path = self.absolute.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        format!("#include \"{path}\"\n")
+    }
+}
+
+/// Function definitions outside system headers, in source order.
+fn user_functions<'u>(declarations: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
+    let is_ours = |cursor: &&Cursor<'u>| {
+        cursor.kind() == CXCursor_FunctionDecl && cursor.is_definition() && !cursor.in_system_header()
+    };
+    declarations.iter().filter(is_ours).copied().collect()
+}
+
+/// A function in both views.
+struct Body<'u> {
+    function: Cursor<'u>,
+    tree: SyntaxTree<'u>,
+    /// The function and its tree in the original file, if they match.
+    original: Option<(Cursor<'u>, SyntaxTree<'u>)>,
+}
+
+fn pair_bodies<'u>(functions: &[Cursor<'u>], originals: &[Cursor<'u>]) -> Vec<Body<'u>> {
+    let by_name: HashMap<String, Cursor<'u>> = originals.iter().map(|&cursor| (cursor.spelling(), cursor)).collect();
+    let body = |&function: &Cursor<'u>| {
+        let tree = SyntaxTree::of_function(function)?;
+        let original = by_name.get(&function.spelling()).and_then(|&original| {
+            let copy = SyntaxTree::of_function(original)?;
+            tree.matches(&copy).then_some((original, copy))
+        });
+        Some(Body { function, tree, original })
+    };
+    functions.iter().filter_map(body).collect()
+}
+
+struct UnitBuilder<'a, 'u> {
+    job: &'a Job<'a>,
+    files: Files,
+    types: Types,
+    map: Map,
+    macros: MacroTable,
+    globals: Globals<'u>,
+    insertions: Vec<Insertion>,
+}
+
+impl<'u> UnitBuilder<'_, 'u> {
+    fn add_functions(&mut self, bodies: &[Body<'u>], regions: &HashMap<String, FunctionRegions>) {
+        let mentions: HashMap<String, Mentions> =
+            bodies.iter().map(|body| (body.function.usr(), self.globals.mentions(&body.tree))).collect();
+        for body in bodies {
+            let globals = self.global_inputs(&mentions, body.function);
+            let symbol = body.function.mangled();
+            let (plan, flow) = self.analyse_body(body, regions.get(symbol.trim_start_matches('\u{1}')));
+            self.add_function(body, symbol, globals, plan, flow);
+        }
+    }
+
+    fn global_inputs(&self, mentions: &HashMap<String, Mentions>, function: Cursor<'u>) -> Vec<Cursor<'u>> {
+        let numbers = inputs::close_over_calls(mentions, &function.usr());
+        numbers.into_iter().map(|number| self.globals.variables[number]).collect()
+    }
+
+    fn analyse_body(&mut self, body: &Body<'u>, regions: Option<&FunctionRegions>) -> (Plan, Flow) {
+        let text = &self.job.preprocessed;
+        let original = body.original.as_ref().map(|(_, tree)| tree);
+        let views = Views { tree: &body.tree, original, preprocessed: text };
+        let conditions = Conditions::find(&body.tree, text);
+        let function = self.map.functions.next_id();
+        let mut shared = Shared { files: &mut self.files, markers: &mut self.map.markers, macros: &self.macros };
+        let plan = plan(function, &views, &conditions, regions, &mut shared);
+        self.insertions.extend(marking::insertions(&body.tree, &conditions, &plan, text));
+        let (start, end) = self.extent(body);
+        let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers);
+        let flow = builder.build(&body.function.spelling(), start, end);
+        (plan, flow)
+    }
+
+    /// Where the function's name and its closing brace stand.
+    fn extent(&mut self, body: &Body<'u>) -> (branchwise_program::map::Place, branchwise_program::map::Place) {
+        let Some((function, _)) = &body.original else {
+            let place = places::presumed_place(&mut self.files, body.function);
+            return (place, place);
+        };
+        let start = places::location_place(&mut self.files, clang::file_location(function.location()));
+        let mut end = places::location_place(&mut self.files, clang::file_location(function.end()));
+        // The extent ends behind the brace.
+        end.column = end.column.saturating_sub(1).max(1);
+        (start, end)
+    }
+
+    fn add_function(&mut self, body: &Body<'u>, symbol: String, globals: Vec<Cursor<'u>>, plan: Plan, flow: Flow) {
+        let function = body.function;
+        let (place, end) = self.extent(body);
+        let name = function.spelling();
+        let number = self.map.functions.next_id();
+        let driven = Driven { number: number.0, name: &name, function, globals: &globals };
+        let driver = drivers::driver(&driven).map(|_| drivers::driver_name(number.0));
+        let parameters = self.parameters(function);
+        let inputs = self.inputs(&parameters, &globals);
+        let markers: Vec<MarkerId> = plan.markers;
+        self.map.functions.push(Function {
+            symbol: symbol.trim_start_matches('\u{1}').to_owned(),
+            place,
+            end,
+            language: Language::C,
+            internal: function.has_internal_linkage(),
+            variadic: function.is_variadic(),
+            result: self.types.id(function.result_type()),
+            parameters,
+            inputs,
+            driver,
+            markers,
+            decisions: plan.decisions,
+            cfg: flow.cfg,
+            loops: flow.loops,
+            calls: flow.calls,
+            name,
+        });
+    }
+
+    fn parameters(&mut self, function: Cursor<'u>) -> Vec<Parameter> {
+        let parameter = |cursor: Cursor<'u>| Parameter {
+            name: cursor.spelling(),
+            type_id: self.types.parameter_id(cursor.clang_type()),
+        };
+        function.arguments().into_iter().map(parameter).collect()
+    }
+
+    fn inputs(&mut self, parameters: &[Parameter], globals: &[Cursor<'u>]) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        for (index, parameter) in parameters.iter().enumerate() {
+            let name = match parameter.name.is_empty() {
+                true => format!("arg{}", index + 1),
+                false => parameter.name.clone(),
+            };
+            inputs.push(Input { name, type_id: parameter.type_id, origin: InputOrigin::Parameter(index) });
+        }
+        for global in globals {
+            let type_id = self.types.id(global.clang_type());
+            inputs.push(Input { name: global.spelling(), type_id, origin: InputOrigin::Global });
+        }
+        inputs
+    }
+
+    fn finish(mut self, bodies: &[Body<'u>]) -> Unit {
+        let drivers = self.driver_text(bodies);
+        let job = self.job;
+        let marked = marking::apply(&job.preprocessed, std::mem::take(&mut self.insertions));
+        // The line markers keep the generated lines apart from the user's in messages and debug information.
+        let prelude = format!("# 1 \"<branchwise>\"\n{}", drivers::PRELUDE);
+        let marked = format!("{prelude}{marked}\n# 1 \"<branchwise>\"\n{drivers}");
+        let plain = format!("{}{}{drivers}", job.include(), drivers::PRELUDE);
+        self.map.files = self.files.table;
+        self.map.types = self.types.table;
+        Unit { map: self.map, marked, plain, flags: job.flags.clone() }
+    }
+
+    fn driver_text(&self, bodies: &[Body<'u>]) -> String {
+        let mut text = String::new();
+        for global in self.globals.variables.iter().filter(|global| global.definition().is_none()) {
+            text += &drivers::tentative_definition(*global);
+        }
+        for (body, (id, function)) in bodies.iter().zip(self.map.functions.iter()) {
+            if body.function.is_inline() {
+                text += &drivers::extern_declaration(&function.name);
+            }
+            text += &self.driver_of(body.function, id, function);
+        }
+        text
+    }
+
+    fn driver_of(&self, cursor: Cursor<'u>, id: FunctionId, function: &Function) -> String {
+        let is_global = |input: &&Input| input.origin == InputOrigin::Global;
+        let global = |input: &Input| self.globals.variables.iter().find(|global| global.spelling() == input.name);
+        let globals: Vec<Cursor<'u>> = function.inputs.iter().filter(is_global).filter_map(global).copied().collect();
+        let driven = Driven { number: id.0, name: &function.name, function: cursor, globals: &globals };
+        drivers::driver(&driven).unwrap_or_default()
+    }
+}

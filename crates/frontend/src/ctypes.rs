@@ -1,0 +1,169 @@
+//! Copies C types with their layout out of libclang, one id for each canonical type.
+
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use std::collections::HashMap;
+
+use branchwise_program::TypeId;
+use branchwise_program::types::{Field, Type, TypeKind, TypeTable};
+use clang_sys::*;
+
+use crate::clang::{ClangType, Cursor};
+
+#[derive(Default)]
+pub(crate) struct Types {
+    pub table: TypeTable,
+    ids: HashMap<String, TypeId>,
+}
+
+impl Types {
+    pub fn id(&mut self, clang_type: ClangType<'_>) -> TypeId {
+        let canonical = clang_type.canonical().unqualified();
+        let key = type_key(canonical);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        // The id exists before the fields are looked at: a list's node mentions itself.
+        let id = self.table.push(Type {
+            kind: TypeKind::Void,
+            spelling: clang_type.unqualified().spelling(),
+            size: canonical.size().unwrap_or(0),
+            alignment: canonical.alignment().unwrap_or(1).max(1),
+        });
+        self.ids.insert(key, id);
+        let kind = self.kind(canonical);
+        self.table[id].kind = kind;
+        id
+    }
+
+    /// The type of a parameter after adjustment; `T name[N]` keeps its N.
+    pub fn parameter_id(&mut self, declared: ClangType<'_>) -> TypeId {
+        let Some(element) = array_element(declared) else { return self.id(declared) };
+        let declared_count = declared.canonical().array_count();
+        let constant = element.canonical().is_const();
+        let target = self.id(element);
+        let spelling = pointer_spelling(&element.spelling());
+        let key = format!("{spelling} of {declared_count:?} {constant} {}", target.0);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let kind = TypeKind::Pointer { target, constant, declared_count };
+        let id = self.table.push(Type { kind, spelling, size: 8, alignment: 8 });
+        self.ids.insert(key, id);
+        id
+    }
+
+    fn kind(&mut self, canonical: ClangType<'_>) -> TypeKind {
+        match canonical.kind() {
+            CXType_Void => TypeKind::Void,
+            CXType_Bool => TypeKind::Integer { bits: 1, signed: false, character: false },
+            CXType_Float | CXType_Double => TypeKind::Float { bits: bits(canonical) },
+            CXType_Pointer => self.pointer(canonical.pointee()),
+            CXType_ConstantArray => self.array(canonical, canonical.array_count()),
+            CXType_IncompleteArray | CXType_VariableArray => self.array(canonical, None),
+            CXType_Record => self.record(canonical),
+            CXType_Enum => enumeration(canonical.declaration()),
+            CXType_FunctionProto | CXType_FunctionNoProto => TypeKind::Function,
+            kind => integer(kind, canonical).unwrap_or_else(|| TypeKind::Unsupported(canonical.spelling())),
+        }
+    }
+
+    fn pointer(&mut self, target: ClangType<'_>) -> TypeKind {
+        let constant = target.canonical().is_const();
+        TypeKind::Pointer { target: self.id(target), constant, declared_count: None }
+    }
+
+    fn array(&mut self, canonical: ClangType<'_>, count: Option<u64>) -> TypeKind {
+        TypeKind::Array { element: self.id(canonical.element()), count }
+    }
+
+    fn record(&mut self, canonical: ClangType<'_>) -> TypeKind {
+        let declaration = canonical.declaration();
+        let union = declaration.kind() == CXCursor_UnionDecl;
+        let fields = canonical.size().is_some().then(|| {
+            let fields = canonical.fields();
+            fields.into_iter().map(|field| self.field(field)).collect()
+        });
+        TypeKind::Record { union, fields }
+    }
+
+    fn field(&mut self, field: Cursor<'_>) -> Field {
+        let name = field.spelling();
+        let unnamed = field.is_anonymous() || name.contains('(');
+        Field {
+            name: if unnamed { String::new() } else { name },
+            type_id: self.id(field.clang_type()),
+            offset_bits: field.field_offset().unwrap_or(0),
+            bit_field: field.bit_width(),
+        }
+    }
+}
+
+/// Two records can be spelled alike (in different scopes); their declarations differ. `const` below the top matters.
+fn type_key(canonical: ClangType<'_>) -> String {
+    match canonical.kind() {
+        CXType_Record | CXType_Enum => canonical.declaration().usr() + &canonical.spelling(),
+        _ => canonical.spelling(),
+    }
+}
+
+fn bits(canonical: ClangType<'_>) -> u32 {
+    8 * canonical.size().unwrap_or(0) as u32
+}
+
+fn integer(kind: CXTypeKind, canonical: ClangType<'_>) -> Option<TypeKind> {
+    let (signed, character) = match kind {
+        CXType_Char_S | CXType_SChar => (true, true),
+        CXType_Char_U | CXType_UChar => (false, true),
+        CXType_Short | CXType_Int | CXType_Long | CXType_LongLong | CXType_Int128 | CXType_WChar => (true, false),
+        CXType_UShort | CXType_UInt | CXType_ULong | CXType_ULongLong | CXType_UInt128 => (false, false),
+        _ => return None,
+    };
+    Some(TypeKind::Integer { bits: bits(canonical), signed, character })
+}
+
+fn enumeration(declaration: Cursor<'_>) -> TypeKind {
+    let underlying = declaration.enum_integer_type().canonical();
+    let (bits, signed) = promoted_or_own(underlying);
+    let declaration = declaration.definition().unwrap_or(declaration);
+    let constants = declaration.children().into_iter().filter(|child| child.kind() == CXCursor_EnumConstantDecl);
+    let constants = constants.map(|constant| (constant.spelling(), constant.enum_value(signed))).collect();
+    TypeKind::Enumeration { bits, signed, constants }
+}
+
+fn promoted_or_own(canonical: ClangType<'_>) -> (u32, bool) {
+    match integer(canonical.kind(), canonical) {
+        Some(TypeKind::Integer { bits, signed, .. }) => (bits, signed),
+        _ => (32, false),
+    }
+}
+
+/// Bits and sign of an integer type after C's promotion.
+pub(crate) fn promoted_integer(clang_type: ClangType<'_>) -> (u32, bool) {
+    let canonical = clang_type.canonical();
+    let (bits, signed) = match canonical.kind() {
+        CXType_Enum => promoted_or_own(canonical.declaration().enum_integer_type().canonical()),
+        _ => promoted_or_own(canonical),
+    };
+    if bits < 32 { (32, true) } else { (bits, signed) }
+}
+
+/// The element type of a parameter that is written as an array.
+pub(crate) fn array_element(declared: ClangType<'_>) -> Option<ClangType<'_>> {
+    let canonical_kind = declared.canonical().kind();
+    let is_array = matches!(canonical_kind, CXType_ConstantArray | CXType_IncompleteArray | CXType_VariableArray);
+    // The element of the type as written keeps the user's typedef names.
+    is_array.then(|| match declared.element() {
+        element if element.kind() != CXType_Invalid => element,
+        _ => declared.canonical().element(),
+    })
+}
+
+fn pointer_spelling(target: &str) -> String {
+    match target.split_once('[') {
+        Some((element, dimensions)) => format!("{}(*)[{dimensions}", element.trim_end().to_owned() + " "),
+        None if target.ends_with('*') => format!("{target}*"),
+        None => format!("{target} *"),
+    }
+}

@@ -1,0 +1,109 @@
+//! The generated functions that ask for the inputs of a function, call it and hand out its results.
+
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use std::fmt::Write;
+
+use clang_sys::*;
+
+use crate::clang::{ClangType, Cursor};
+use crate::ctypes::array_element;
+
+/// Declarations that markers and drivers need. A marker neither throws nor calls back, and says so.
+pub(crate) const PRELUDE: &str = "\
+extern int __bw_condition(unsigned, int) __attribute__((nothrow, leaf));
+extern void __bw_switch(unsigned, long long) __attribute__((nothrow, leaf));
+extern void __bw_input(void *, unsigned);
+extern void __bw_output(const void *, unsigned, unsigned long);
+";
+
+/// What the driver of one function is made of.
+pub(crate) struct Driven<'a, 'u> {
+    pub number: u32,
+    pub name: &'a str,
+    pub function: Cursor<'u>,
+    pub globals: &'a [Cursor<'u>],
+}
+
+pub(crate) fn driver_name(number: u32) -> String {
+    format!("__bw_drive_{number}")
+}
+
+/// The C text of a driver, or why there can be none.
+pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
+    let parameters = driven.function.arguments();
+    let mut text = format!("void {}(void) {{\n", driver_name(driven.number));
+    for (index, parameter) in parameters.iter().enumerate() {
+        let declared =
+            parameter_type(parameter.clang_type()).map_err(|type_name| unspellable(*parameter, &type_name))?;
+        let _ = writeln!(text, "  {declared}__bw_a{index}; __bw_input(&__bw_a{index}, {index});");
+    }
+    for (index, global) in driven.globals.iter().enumerate() {
+        let _ = writeln!(text, "  __bw_input((void *)&{}, {});", global.spelling(), parameters.len() + index);
+    }
+    let arguments: Vec<String> = (0..parameters.len()).map(|index| format!("__bw_a{index}")).collect();
+    let call = format!("{}({})", driven.name, arguments.join(", "));
+    text += &call_and_result(driven.function.result_type(), &call)?;
+    for (index, global) in driven.globals.iter().enumerate() {
+        let (name, output) = (global.spelling(), 1 + parameters.len() + index);
+        let _ = writeln!(text, "  __bw_output((const void *)&{name}, {output}, sizeof {name});");
+    }
+    Ok(text + "}\n")
+}
+
+fn call_and_result(result: ClangType<'_>, call: &str) -> Result<String, String> {
+    if result.canonical().kind() == CXType_Void {
+        return Ok(format!("  {call};\n"));
+    }
+    let spelling = result.unqualified().spelling();
+    if is_unspellable(&spelling) {
+        return Err(format!("its result type `{spelling}` has no name"));
+    }
+    Ok(format!("  __typeof__({spelling}) __bw_r = {call};\n  __bw_output(&__bw_r, 0, sizeof __bw_r);\n"))
+}
+
+/// The start of a declaration of the adjusted parameter type: arrays and functions become pointers.
+fn parameter_type(declared: ClangType<'_>) -> Result<String, String> {
+    let function = matches!(declared.canonical().kind(), CXType_FunctionProto | CXType_FunctionNoProto);
+    let (target, star) = match array_element(declared) {
+        Some(element) if element.canonical().kind() == CXType_VariableArray => return Err(declared.spelling()),
+        Some(element) => (element.spelling(), "*"),
+        None if function => (declared.spelling(), "*"),
+        None => (declared.unqualified().spelling(), ""),
+    };
+    match is_unspellable(&target) {
+        true => Err(target),
+        false => Ok(format!("__typeof__({target}) {star}")),
+    }
+}
+
+/// clang writes types without a name as `struct (unnamed at file.c:1:2)`.
+fn is_unspellable(spelling: &str) -> bool {
+    spelling.contains("(unnamed") || spelling.contains("(anonymous")
+}
+
+fn unspellable(parameter: Cursor<'_>, type_name: &str) -> String {
+    match parameter.spelling() {
+        name if name.is_empty() => format!("the type `{type_name}` of a parameter cannot be written in a driver"),
+        name => format!("the type `{type_name}` of parameter `{name}` cannot be written in a driver"),
+    }
+}
+
+/// A definition for a variable that the unit only declares, so that the unit can be linked alone.
+pub(crate) fn tentative_definition(global: Cursor<'_>) -> String {
+    let name = global.spelling();
+    format!("__typeof__({name}) {name};\n")
+}
+
+/// Makes clang emit functions that nothing else of the unit may use, so that the coverage mapping has their regions.
+/// The declaration makes a C99 `inline` definition an external one.
+pub(crate) fn keep_alive(names: &[String]) -> String {
+    let declarations: String = names.iter().map(|name| extern_declaration(name)).collect();
+    let addresses: String = names.iter().map(|name| format!("(void *){name}, ")).collect();
+    format!("{declarations}__attribute__((used)) static void *__bw_keep[] = {{{addresses}0}};\n")
+}
+
+pub(crate) fn extern_declaration(name: &str) -> String {
+    format!("extern __typeof__({name}) {name};\n")
+}

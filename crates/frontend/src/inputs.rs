@@ -1,0 +1,130 @@
+//! Which global variables a function reads, itself or through what it calls.
+
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use std::collections::{BTreeSet, HashMap};
+
+use clang_sys::*;
+
+use crate::clang::Cursor;
+use crate::syntax::{Kind, SyntaxId, SyntaxTree};
+
+/// The variables that can be inputs, in the order of their first declaration.
+pub(crate) struct Globals<'u> {
+    pub variables: Vec<Cursor<'u>>,
+    numbers: HashMap<String, usize>,
+}
+
+/// What one function mentions: globals by number, functions by their key.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Mentions {
+    pub globals: BTreeSet<usize>,
+    pub functions: BTreeSet<String>,
+}
+
+impl<'u> Globals<'u> {
+    /// Non-static, non-const variables of the user's files with a complete type.
+    pub fn of_unit(declarations: &[Cursor<'u>]) -> Globals<'u> {
+        let mut globals = Globals { variables: Vec::new(), numbers: HashMap::new() };
+        for &cursor in declarations.iter().filter(|cursor| cursor.kind() == CXCursor_VarDecl) {
+            if !cursor.in_system_header() && can_be_input(cursor) {
+                globals.add(cursor);
+            }
+        }
+        globals
+    }
+
+    fn add(&mut self, cursor: Cursor<'u>) {
+        let next = self.variables.len();
+        match self.numbers.get(&cursor.usr()) {
+            // A definition knows the whole type (`extern int a[]; int a[4];`).
+            Some(&known) if cursor.is_definition() => self.variables[known] = cursor,
+            Some(_) => {}
+            None => {
+                self.numbers.insert(cursor.usr(), next);
+                self.variables.push(cursor);
+            }
+        }
+    }
+
+    /// What the body reads or takes the address of.
+    pub fn mentions(&self, tree: &SyntaxTree<'u>) -> Mentions {
+        let mut mentions = Mentions::default();
+        self.visit(tree, SyntaxTree::BODY, &mut mentions);
+        mentions
+    }
+
+    fn visit(&self, tree: &SyntaxTree<'u>, id: SyntaxId, mentions: &mut Mentions) {
+        match (tree[id].kind, tree.children(id)) {
+            (Kind::SizeOf, _) => {}
+            (Kind::Assignment, &[target, value]) => {
+                self.visit_target(tree, target, mentions);
+                self.visit(tree, value, mentions);
+            }
+            (Kind::Reference, _) => self.mention(tree[id].cursor, mentions),
+            (_, children) => children.iter().for_each(|&child| self.visit(tree, child, mentions)),
+        }
+    }
+
+    /// The left side of `=`: writing a variable, a member of it or an element of an array does not read it.
+    fn visit_target(&self, tree: &SyntaxTree<'u>, id: SyntaxId, mentions: &mut Mentions) {
+        let children = tree.children(id);
+        match (tree[id].kind, children) {
+            (Kind::Reference, _) => {}
+            (Kind::Parentheses, &[inner]) => self.visit_target(tree, inner, mentions),
+            (Kind::Member, &[record]) if tree[record].cursor.clang_type().canonical().kind() == CXType_Record => {
+                self.visit_target(tree, record, mentions);
+            }
+            (Kind::Subscript, &[array, index]) => {
+                match decayed_array(tree, array) {
+                    Some(array) => self.visit_target(tree, array, mentions),
+                    None => self.visit(tree, array, mentions),
+                }
+                self.visit(tree, index, mentions);
+            }
+            _ => self.visit(tree, id, mentions),
+        }
+    }
+
+    fn mention(&self, reference: Cursor<'u>, mentions: &mut Mentions) {
+        let Some(declaration) = reference.referenced() else { return };
+        match declaration.kind() {
+            CXCursor_FunctionDecl => drop(mentions.functions.insert(declaration.usr())),
+            CXCursor_VarDecl => mentions.globals.extend(self.numbers.get(&declaration.usr())),
+            _ => {}
+        }
+    }
+}
+
+/// The array under the implicit conversion to a pointer; `None` for a real pointer.
+fn decayed_array(tree: &SyntaxTree<'_>, id: SyntaxId) -> Option<SyntaxId> {
+    let mut inner = id;
+    while let (Kind::OtherExpression | Kind::Parentheses, &[child]) = (tree[inner].kind, tree.children(inner)) {
+        inner = child;
+    }
+    let kind = tree[inner].cursor.clang_type().canonical().kind();
+    (kind == CXType_ConstantArray).then_some(inner)
+}
+
+fn can_be_input(cursor: Cursor<'_>) -> bool {
+    let mut element = cursor.clang_type().canonical();
+    let complete = element.size().is_some();
+    while element.kind() == CXType_ConstantArray {
+        element = element.element();
+    }
+    complete && !element.is_const() && !cursor.has_internal_linkage()
+}
+
+/// Adds to every function what the functions it mentions mention, until nothing changes.
+pub(crate) fn close_over_calls(mentions: &HashMap<String, Mentions>, start: &str) -> BTreeSet<usize> {
+    let mut globals = BTreeSet::new();
+    let mut seen = BTreeSet::from([start]);
+    let mut open = vec![start];
+    while let Some(function) = open.pop() {
+        let Some(own) = mentions.get(function) else { continue };
+        globals.extend(&own.globals);
+        open.extend(own.functions.iter().map(String::as_str).filter(|callee| seen.insert(callee)));
+    }
+    globals
+}

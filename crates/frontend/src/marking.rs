@@ -1,0 +1,103 @@
+//! Puts the markers into the preprocessed text. Only insertions, sorted once and copied in one pass.
+
+use crate::conditions::Conditions;
+use crate::plan::{Leaf, Plan};
+use crate::syntax::{Kind, SyntaxId, SyntaxTree};
+
+/// Text to insert at a byte offset.
+pub(crate) struct Insertion {
+    offset: u32,
+    /// What ends at an offset comes before what begins there; ends go from the inside out, beginnings from the outside
+    /// in. Numbers are in preorder, so the outer of two nested nodes has the smaller one.
+    order: (bool, i64),
+    text: String,
+}
+
+fn opening(offset: u32, rank: i64, text: String) -> Insertion {
+    Insertion { offset, order: (true, rank), text }
+}
+
+fn closing(offset: u32, rank: i64, text: String) -> Insertion {
+    Insertion { offset, order: (false, -rank), text }
+}
+
+/// A leaf and the `?:` that it consists of are one node; the leaf is outside.
+fn outer_rank(id: SyntaxId) -> i64 {
+    2 * i64::from(id.0)
+}
+
+fn inner_rank(id: SyntaxId) -> i64 {
+    2 * i64::from(id.0) + 1
+}
+
+/// The insertions for one function.
+pub(crate) fn insertions(tree: &SyntaxTree<'_>, conditions: &Conditions, plan: &Plan, text: &str) -> Vec<Insertion> {
+    let mut edits = Vec::new();
+    let mut common_operands = std::collections::HashSet::new();
+    for id in tree.ids().filter(|&id| tree[id].kind == Kind::Elvis) {
+        if let &[common, _] = tree.children(id) {
+            common_operands.insert(common);
+            elvis(tree, id, plan, text, &mut edits);
+        }
+    }
+    // In the tree's order, so that the result does not depend on hashing.
+    for id in tree.ids().filter(|id| !common_operands.contains(id)) {
+        if let Some(Leaf::Marker(marker)) = plan.leaves.get(&id) {
+            let node = &tree[id];
+            edits.push(opening(node.start, outer_rank(id), format!("__bw_condition({}, !!(", marker.0)));
+            edits.push(closing(node.end, outer_rank(id), "))".into()));
+        }
+    }
+    for site in &conditions.switches {
+        if let Some(marker) = plan.switches.get(&site.statement) {
+            let (node, rank, n) = (&tree[site.condition], outer_rank(site.statement), marker.0);
+            // `+` promotes like the switch itself does.
+            edits.push(opening(node.start, rank, format!("({{ __auto_type __bw_s{n} = +(")));
+            let close = format!("); __bw_switch({n}, (long long)__bw_s{n}); __bw_s{n}; }})");
+            edits.push(closing(node.end, rank, close));
+        }
+    }
+    edits
+}
+
+/// `a ?: b` becomes `({ __auto_type g = (a); __bw_condition(N, !!g) ? g : (b); })`; the user's `?` and `:` stay.
+fn elvis(tree: &SyntaxTree<'_>, id: SyntaxId, plan: &Plan, text: &str, edits: &mut Vec<Insertion>) {
+    let &[common, other] = tree.children(id) else { return };
+    let Some(Leaf::Marker(marker)) = plan.leaves.get(&common) else { return };
+    let (n, rank) = (marker.0, inner_rank(id));
+    let (common, other) = (&tree[common], &tree[other]);
+    let Some(colon) = colon_between(text, common.end, other.start) else { return };
+    edits.push(opening(tree[id].start, rank, format!("({{ __auto_type __bw_g{n} = (")));
+    edits.push(closing(common.end, rank, format!("); __bw_condition({n}, !!__bw_g{n})")));
+    edits.push(opening(colon, rank, format!(" __bw_g{n} ")));
+    edits.push(opening(other.start, rank, " (".into()));
+    edits.push(closing(tree[id].end, rank, "); })".into()));
+}
+
+/// The colon after the question mark; line markers in between may quote anything.
+fn colon_between(text: &str, from: u32, to: u32) -> Option<u32> {
+    let mut position = from as usize;
+    for line in text.get(from as usize..to as usize)?.split_inclusive('\n') {
+        if let Some(colon) = line.find(':').filter(|_| !line.starts_with('#')) {
+            return u32::try_from(position + colon).ok();
+        }
+        position += line.len();
+    }
+    None
+}
+
+/// The text with all insertions.
+pub(crate) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
+    insertions.sort_by_key(|insertion| (insertion.offset, insertion.order));
+    let added: usize = insertions.iter().map(|insertion| insertion.text.len()).sum();
+    let mut marked = String::with_capacity(text.len() + added);
+    let mut copied = 0;
+    for insertion in &insertions {
+        let offset = insertion.offset as usize;
+        marked.push_str(text.get(copied..offset).unwrap_or_default());
+        marked.push_str(&insertion.text);
+        copied = offset;
+    }
+    marked.push_str(text.get(copied..).unwrap_or_default());
+    marked
+}

@@ -1,0 +1,96 @@
+//! The runs of clang before libclang takes over: preprocessing and the coverage mapping.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::{FrontendError, Toolchain};
+
+/// The user's flags without what concerns the output, optimisation, dependency files and warnings: what is left decides
+/// what the text means.
+pub(crate) fn clean_flags(flags: &[String]) -> Vec<String> {
+    let mut cleaned = Vec::new();
+    let mut rest = flags.iter();
+    while let Some(flag) = rest.next() {
+        match flag.as_str() {
+            "-o" | "-MF" | "-MT" | "-MQ" | "-MJ" | "-x" => drop(rest.next()),
+            "-c" | "-S" | "-E" | "-pipe" | "-emit-llvm" | "-fsyntax-only" | "-save-temps" => {}
+            "-pedantic-errors" | "-coverage" | "--coverage" => {}
+            other if DROPPED_PREFIXES.iter().any(|prefix| other.starts_with(prefix)) => {}
+            other => cleaned.push(other.to_owned()),
+        }
+    }
+    cleaned
+}
+
+const DROPPED_PREFIXES: &[&str] =
+    &["-o", "-O", "-M", "-Werror", "-Wfatal-errors", "-flto", "-fprofile-", "-fcoverage-", "-save-temps=", "-x"];
+
+/// The text after preprocessing, with line markers. Bytes that are not UTF-8 (they can only stand in literals) become
+/// octal escapes, which mean the same byte.
+pub(crate) fn preprocess(toolchain: &Toolchain, path: &Path, flags: &[String]) -> Result<String, FrontendError> {
+    let mut arguments = flags.to_vec();
+    arguments.extend(["-E", "-w", "-x", "c"].map(String::from));
+    arguments.push(path.display().to_string());
+    let output = toolchain.run(&arguments)?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(FrontendError::DoesNotCompile { path: path.to_owned(), messages });
+    }
+    Ok(escape_invalid(output.stdout))
+}
+
+fn escape_invalid(bytes: Vec<u8>) -> String {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return text,
+        Err(error) => error.into_bytes(),
+    };
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\{byte:03o}"));
+        }
+    }
+    text
+}
+
+/// What clang prints of the coverage mapping of `text`, a C file given on standard input.
+pub(crate) fn coverage_dump(toolchain: &Toolchain, text: &str, flags: &[String]) -> Result<String, FrontendError> {
+    let tool = || toolchain.clang.display().to_string();
+    let failed = |cause: String| FrontendError::ToolFailed { tool: tool(), cause };
+    let mut child = Command::new(&toolchain.clang)
+        .args(flags)
+        .args(["-O0", "-w", "-fprofile-instr-generate", "-fcoverage-mapping", "-Xclang", "-dump-coverage-mapping"])
+        .args(["-S", "-emit-llvm", "-o", "/dev/null", "-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|cause| FrontendError::ToolMissing { tool: tool(), cause: cause.to_string() })?;
+    // The text is one line for each function; clang reads all of it before it prints, so this cannot block for long.
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(text.as_bytes()).map_err(|cause| failed(cause.to_string()))?;
+    }
+    let output = child.wait_with_output().map_err(|cause| failed(cause.to_string()))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_that_concern_the_output_are_dropped() {
+        let flags = "-c -Iinc -DX=1 -o a.o -O2 -MMD -MF a.d -Werror=all -std=c99 -x c".split(' ').map(String::from);
+        assert_eq!(clean_flags(&flags.collect::<Vec<_>>()), ["-Iinc", "-DX=1", "-std=c99"]);
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_become_octal_escapes() {
+        assert_eq!(escape_invalid(b"\"\xe9\"".to_vec()), "\"\\351\"");
+    }
+}
