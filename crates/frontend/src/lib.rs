@@ -12,6 +12,7 @@ mod ctypes;
 mod drivers;
 mod error;
 mod inputs;
+pub mod lower;
 mod macros;
 mod marking;
 mod places;
