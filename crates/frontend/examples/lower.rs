@@ -1,5 +1,6 @@
 //! Prints the register code of bitcode files, and on standard error how much of it there is:
-//! `cargo run -p branchwise-frontend --example lower -- [--count] FILE.bc…`
+//! `cargo run -p branchwise-frontend --example lower -- [--count] [--verify] FILE.bc…`
+//! (`--verify` is for code without markers, as there is no map here)
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +8,13 @@ use std::time::Instant;
 
 use branchwise_frontend::lower::lower_bitcode;
 use branchwise_program::code::{Code, Instruction};
+use branchwise_program::map::Map;
+use branchwise_program::{Program, verify};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let count_only = arguments.iter().any(|argument| argument == "--count");
+    let verified = arguments.iter().any(|argument| argument == "--verify");
     for path in arguments.iter().filter(|argument| !argument.starts_with("--")) {
         let start = Instant::now();
         match lower_bitcode(Path::new(path)) {
@@ -18,6 +22,9 @@ fn main() {
                 eprintln!("{path}: {} in {:.3} s", summary(&code), start.elapsed().as_secs_f64());
                 if !count_only {
                     print!("{code:#}");
+                }
+                if verified && let Err(error) = verify(&Program { map: Map::default(), code }) {
+                    eprintln!("{path}: {error}");
                 }
             }
             Err(error) => eprintln!("{error}"),

@@ -10,7 +10,7 @@ use crate::{BlockId, CodeFunctionId, GlobalId, IdVec, MarkerId, RegisterId};
 pub struct Code {
     pub functions: IdVec<CodeFunctionId, Function>,
     pub globals: IdVec<GlobalId, Global>,
-    /// Source files that locations refer to, as the compiler spells them.
+    /// Source files that locations refer to, as the compiler spells them, with its directory before relative names.
     pub files: Vec<String>,
 }
 
@@ -86,11 +86,13 @@ pub enum Instruction {
         count: Operand,
         alignment: u64,
     },
+    /// Reads `width / 8` bytes; the width is a multiple of 8, odd ones are read wider and truncated.
     Load {
         out: RegisterId,
         width: Width,
         address: Operand,
     },
+    /// Writes `width / 8` bytes; the width is a multiple of 8, odd ones are zero-extended before.
     Store {
         width: Width,
         value: Operand,
@@ -286,7 +288,8 @@ pub struct Global {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Initializer {
     pub bytes: Vec<u8>,
-    /// 8-byte addresses at these offsets.
+    /// 8-byte addresses at these offsets; [`Operand::Undefined`] stands for one that the executor has no name for,
+    /// such as a label of a computed goto.
     pub addresses: Vec<(u64, Operand)>,
 }
 

@@ -54,7 +54,6 @@ fn updated(emit: &mut Emitter, op: RmwOp, width: Width, old: Operand, change: Op
         | RmwOp::LLVMAtomicRMWBinOpFSub
         | RmwOp::LLVMAtomicRMWBinOpFMax
         | RmwOp::LLVMAtomicRMWBinOpFMin => Err(Unsupported::new("atomic float arithmetic")),
-        #[allow(unreachable_patterns)]
         _ => Err(Unsupported::new("an atomic update of an unknown kind")),
     }
 }

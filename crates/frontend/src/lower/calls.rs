@@ -87,12 +87,12 @@ impl<'m> FunctionLowering<'_, 'm> {
         if same_results && given.starts_with(&expected) { Ok(()) } else { Err(mismatch()) }
     }
 
-    /// An empty text is a barrier for the compiler; what it hands through a tied operand stays the same.
+    /// An empty text is a barrier for the compiler: memory stays, and so does what a tied operand hands through.
     fn inline_assembly(&mut self, value: Value<'m>, code: &str, constraints: &str) -> Parts {
         let tied = constraints.split(',').take(2).eq(["=r", "0"]);
         match value.arguments().as_slice() {
             _ if !code.trim().is_empty() => Err(Unsupported::new("inline assembly")),
-            _ if value.ty().is_void() && !constraints.contains('=') => Ok(Vec::new()),
+            _ if value.ty().is_void() => Ok(Vec::new()),
             [only] if tied && only.ty() == value.ty() => self.parts(*only),
             _ => Err(Unsupported::new("inline assembly")),
         }

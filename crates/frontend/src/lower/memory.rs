@@ -138,7 +138,12 @@ impl<'m> FunctionLowering<'_, 'm> {
                 address.constant = address.constant.wrapping_add(offset);
             }
             _ if scale == 0 => {}
-            index => address.scaled.push(Scaled { index, width, scale }),
+            index => {
+                // Address arithmetic has 64 bits; a wider index loses its upper ones.
+                let narrow = width.min(64);
+                let index = if width > narrow { self.emit.resize(width, narrow, index) } else { index };
+                address.scaled.push(Scaled { index, width: narrow, scale });
+            }
         }
         Ok(())
     }

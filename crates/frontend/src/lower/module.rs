@@ -13,7 +13,7 @@ use super::{constants, function};
 pub fn lower(view: ModuleView<'_>) -> Code {
     let mut module = ModuleLowering::new(view);
     let functions: Vec<_> = view.functions().filter(|&value| is_kept(value)).collect();
-    let globals: Vec<_> = view.globals().collect();
+    let globals: Vec<_> = view.globals().filter(|&value| !is_list_for_the_linker(&value.name())).collect();
     module.number(&functions, &globals);
     let mut code = Code::default();
     for value in functions {
@@ -85,6 +85,11 @@ impl<'m> ModuleLowering<'m> {
 /// Intrinsics and markers become instructions; all other functions keep an entry.
 fn is_kept(value: Value<'_>) -> bool {
     !value.is_intrinsic() && !is_marker_call(&value.name())
+}
+
+/// Lists of what must not be dropped; no code reads them.
+fn is_list_for_the_linker(name: &str) -> bool {
+    matches!(name, "llvm.used" | "llvm.compiler.used")
 }
 
 fn trap_declaration() -> Function {

@@ -20,6 +20,10 @@ use super::llvm::{ModuleView, Opcode, TypeKind, Value};
 /// - `simplifycfg` turns the whole function, with the null store in it, into `unreachable`;
 /// - `instcombine` makes the value of the null store poison and rewrites comparisons by `nsw`;
 /// - `early-cse` and `dce` delete the unused load, and with it a null dereference.
+///
+/// What that costs, in instructions with terminators over nine C files of 233 to 4,097 lines: 18,927 as clang wrote
+/// them, 12,573 after `mem2reg` (`sroa` the same, with `dce` 12,508, with `early-cse` 11,320), 11,280 when lowered, as
+/// address computations and index extensions fold into one instruction each.
 const PIPELINE: &str = "function(mem2reg)";
 
 /// Runs the passes on a module of which no view exists yet.

@@ -408,6 +408,25 @@ int *f(void) { t = outside; return &last.i; }
 }
 
 #[test]
+fn long_doubles_and_wide_constants() {
+    check(
+        r#"
+long double l = -1.5L; __int128 w = -2; _BitInt(70) b = -3; _Complex float c = 1.0f; double f(void) { return 0.1; }
+"#,
+        expect![[r#"
+            global @l: 16 bytes align 16 = "\x00\x00\x00\x00\x00\x00\x00\xc0\xff\xbf"
+            global @w: 16 bytes align 16 = "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+            global @b: 16 bytes align 8 = "\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+            global @c: 8 bytes align 4 = "\x00\x00\x80?"
+
+            function @f() -> 64
+            block0:
+              return 0x3fb999999999999a
+        "#]],
+    );
+}
+
+#[test]
 fn aliases() {
     check(
         r#"
