@@ -45,6 +45,11 @@ impl SuiteError {
         SuiteError { message: format!("{} is not a suite: {cause}", path.display()), hint: Some(hint) }
     }
 
+    fn not_a_report(path: &Path, cause: &impl Display) -> Self {
+        let hint = "generate the suite again".to_owned();
+        SuiteError { message: format!("{} is not a report: {cause}", path.display()), hint: Some(hint) }
+    }
+
     pub(crate) fn changed(source: &Path, function: &str, what: &str) -> Self {
         let message = format!("'{function}' in {} does not fit the suite: {what}", source.display());
         SuiteError { message, hint: Some("generate the suite again".to_owned()) }
@@ -85,6 +90,13 @@ pub fn write_suite(
     let suite = suite.map_err(|cause| SuiteError::cannot_write(&written.suite, &cause))?;
     write(&written.suite, &(suite + "\n"))?;
     Ok(written)
+}
+
+/// Reads `report.json` of a folder that [`write_suite`] wrote.
+pub fn load_report(folder: &Path) -> Result<serde_json::Value, SuiteError> {
+    let path = folder.join("report.json");
+    let text = fs::read_to_string(&path).map_err(|cause| SuiteError::cannot_read(&path, &cause))?;
+    serde_json::from_str(&text).map_err(|cause| SuiteError::not_a_report(&path, &cause))
 }
 
 fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) -> Vec<EmittedFile> {

@@ -85,7 +85,8 @@ fn a_goal_is_explained_by_number_or_place() {
           refuted prefixes: 2
           assumptions: 'n' is any int
           bounds: elements behind pointer 'p' at most 16
-    "#]].assert_eq(&explained("13:9"));
+    "#]]
+    .assert_eq(&explained("13:9"));
     expect![[r#"
         classify:2  shape.c:4:9  'n > 20' true
           verdict: infeasible
@@ -93,12 +94,14 @@ fn a_goal_is_explained_by_number_or_place() {
           paths: 3
           refuted prefixes: 2
           assumptions: 'n' is any int
-    "#]].assert_eq(&explained("classify:2"));
+    "#]]
+    .assert_eq(&explained("classify:2"));
     expect![[r#"
         classify:0  shape.c:2:9  'n > 10' true
           verdict: covered
           test 1: inputs {"n":11}
           proof: replayed
-    "#]].assert_eq(&explained("shape.c:2:9:true"));
+    "#]]
+    .assert_eq(&explained("shape.c:2:9:true"));
     expect!["no goal '99:1' in this report"].assert_eq(&explained("99:1"));
 }

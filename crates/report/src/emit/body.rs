@@ -145,16 +145,16 @@ impl Writer<'_> {
         match value {
             Value::Array(_) => {
                 let local = self.names.fresh(&format!("{name}_before"));
-                let text = self.initializer(input.type_id, value, &local, declared);
+                let text = self.initializer(input.type_id, value, name, declared);
                 let declaration = self.declaration_like(input, &local);
                 self.body.lines.push(format!("{declaration} = {text};"));
                 self.body.headers.insert("string.h");
-                self.later.push(format!("memcpy({name}, {local}, sizeof {name});"));
+                self.body.lines.push(format!("memcpy({name}, {local}, sizeof {name});"));
             }
             Value::Record { .. } => {
                 let type_name = self.declaration_like(input, "");
                 let text = self.initializer(input.type_id, value, name, declared);
-                self.later.insert(0, format!("{name} = ({type_name}){text};"));
+                self.body.lines.push(format!("{name} = ({type_name}){text};"));
             }
             Value::Opaque => {}
             _ => {

@@ -28,7 +28,7 @@ impl Names {
         let globals = function.inputs.iter().filter(|input| input.origin == InputOrigin::Global);
         taken.extend(globals.map(|input| input.name.clone()));
         for of in map.types.values() {
-            taken.extend(words(&of.spelling));
+            taken.extend(ordinary_words(&of.spelling));
             if let TypeKind::Enumeration { constants, .. } = &of.kind {
                 taken.extend(constants.iter().map(|(name, _)| name.clone()));
             }
@@ -49,6 +49,13 @@ impl Names {
 
 fn words(spelling: &str) -> impl Iterator<Item = String> {
     spelling.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).map(str::to_owned)
+}
+
+/// The names in a type but for tags, which live apart: `struct pair pair` is fine.
+fn ordinary_words(spelling: &str) -> Vec<String> {
+    let words: Vec<String> = words(spelling).collect();
+    let is_tag = |at: usize| at > 0 && matches!(words[at - 1].as_str(), "struct" | "union" | "enum");
+    (0..words.len()).filter(|at| !is_tag(*at)).map(|at| words[at].clone()).collect()
 }
 
 /// `list->next[3]` becomes `list_next_3`.

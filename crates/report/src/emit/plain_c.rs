@@ -16,7 +16,7 @@ pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     let in_child = |test: &&TestFunction| file.keeps_state || test.end != End::Returns;
     let any_in_child = tests.iter().any(|test| in_child(&test));
     let any_here = tests.iter().any(|test| !in_child(&test));
-    let mut text = header(file, &folder.join(&name), stem);
+    let mut text = header(file, &folder.join(&name), stem, &tests);
     text += &unit_include(file.map, file.source, folder, &name);
     text.push('\n');
     text += &includes(&tests, any_in_child);
@@ -39,7 +39,9 @@ pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     EmittedFile { name, text }
 }
 
-fn header(file: &FileReport, path: &Path, stem: &str) -> String {
+fn header(file: &FileReport, path: &Path, stem: &str, tests: &[TestFunction]) -> String {
+    let ends_badly = tests.iter().any(|test| matches!(test.end, End::EndsBySignal(_)));
+    let note = if ends_badly { OPTIMISATION_NOTE } else { "" };
     let flags: String = file.flags.iter().map(|flag| format!("{flag} ")).collect();
     let source = harmless(&file.source.display().to_string());
     let path = harmless(&path.display().to_string());
@@ -50,11 +52,14 @@ fn header(file: &FileReport, path: &Path, stem: &str) -> String {
 
    Compile and run:
        cc {flags}-o {stem}_test {path} -lm && ./{stem}_test
-   It prints a line for each expectation that fails, then the counts; the exit status is 1 if anything failed. */
+   It prints a line for each expectation that fails, then the counts; the exit status is 1 if anything failed.{note} */
 
 "
     )
 }
+
+const OPTIMISATION_NOTE: &str = "
+   Compile without optimisation: it may remove an access that was observed to end with a signal.";
 
 /// The file under test comes first: it may define macros that change what headers declare.
 fn includes(tests: &[TestFunction], any_in_child: bool) -> String {
@@ -98,7 +103,13 @@ static void branchwise_run(const char *name, void (*test)(void))
 "#;
 
 const RUN_IN_CHILD: &str = r#"
-enum branchwise_end { RETURNS, EXITS_WITH, ENDS_WITH_SIGNAL, RUNS_ON, ENDS_ANYHOW };
+enum branchwise_end {
+    branchwise_returns,
+    branchwise_exits_with,
+    branchwise_ends_with_signal,
+    branchwise_runs_on,
+    branchwise_ends_anyhow
+};
 
 /* Runs a test in a process of its own and compares how it ends. */
 static void branchwise_run_in_child(const char *name, void (*test)(void), enum branchwise_end end, int detail)
@@ -113,7 +124,7 @@ static void branchwise_run_in_child(const char *name, void (*test)(void), enum b
         exit(2);
     }
     if (child == 0) {
-        alarm(end == RUNS_ON ? 1 : 10);
+        alarm(end == branchwise_runs_on ? 1 : 10);
         branchwise_failures = 0;
         test();
         /* Only a test that returns gets here and reports its failures. */
@@ -124,17 +135,32 @@ static void branchwise_run_in_child(const char *name, void (*test)(void), enum b
     returned = read(channel[0], &failures, sizeof failures) == (ssize_t)sizeof failures;
     close(channel[0]);
     switch (end) {
-    case RETURNS: as_observed = returned && failures == 0; break;
-    case EXITS_WITH: as_observed = !returned && WIFEXITED(status) && WEXITSTATUS(status) == detail; break;
-    case ENDS_WITH_SIGNAL: as_observed = WIFSIGNALED(status) && WTERMSIG(status) == detail; break;
-    case RUNS_ON: as_observed = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM; break;
-    case ENDS_ANYHOW: as_observed = 1; break;
+    case branchwise_returns:
+        as_observed = returned && failures == 0;
+        break;
+    case branchwise_exits_with:
+        as_observed = !returned && WIFEXITED(status) && WEXITSTATUS(status) == detail;
+        break;
+    case branchwise_ends_with_signal:
+        as_observed = WIFSIGNALED(status) && WTERMSIG(status) == detail;
+        break;
+    case branchwise_runs_on:
+        as_observed = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+        break;
+    case branchwise_ends_anyhow:
+        as_observed = 1;
+        break;
     }
     if (as_observed) {
         branchwise_passed++;
     } else {
         branchwise_failed++;
-        printf("FAILED: %s (%s %d)\n", name, returned ? "returned, failures:" : "ended, wait status", returned ? failures : status);
+        if (returned)
+            printf("FAILED: %s (returned)\n", name);
+        else if (WIFSIGNALED(status))
+            printf("FAILED: %s (ended by signal %d)\n", name, WTERMSIG(status));
+        else
+            printf("FAILED: %s (exited with status %d)\n", name, WEXITSTATUS(status));
     }
 }
 "#;
@@ -161,10 +187,10 @@ fn main_function(file: &FileReport, tests: &[TestFunction], in_child: impl Fn(&T
 
 fn end_text(end: End) -> String {
     match end {
-        End::Returns => "RETURNS, 0".to_owned(),
-        End::Exits(status) => format!("EXITS_WITH, {}", status & 0xff),
-        End::EndsBySignal(number) => format!("ENDS_WITH_SIGNAL, {}", signal_name(number)),
-        End::RunsOn => "RUNS_ON, 0".to_owned(),
-        End::EndsAnyhow => "ENDS_ANYHOW, 0".to_owned(),
+        End::Returns => "branchwise_returns, 0".to_owned(),
+        End::Exits(status) => format!("branchwise_exits_with, {}", status & 0xff),
+        End::EndsBySignal(number) => format!("branchwise_ends_with_signal, {}", signal_name(number)),
+        End::RunsOn => "branchwise_runs_on, 0".to_owned(),
+        End::EndsAnyhow => "branchwise_ends_anyhow, 0".to_owned(),
     }
 }

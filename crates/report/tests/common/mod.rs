@@ -102,12 +102,7 @@ impl Unit {
             driver: Ok(format!("bw_driver_{name}")),
             markers: Vec::new(),
             decisions: Vec::new(),
-            cfg: Cfg {
-                nodes: [entry].into_iter().collect(),
-                edges: IdVec::new(),
-                entry: NodeId(0),
-                exit: NodeId(0),
-            },
+            cfg: Cfg { nodes: [entry].into_iter().collect(), edges: IdVec::new(), entry: NodeId(0), exit: NodeId(0) },
             loops: Vec::new(),
             calls: Vec::new(),
         });

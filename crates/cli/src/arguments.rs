@@ -1,0 +1,185 @@
+//! The arguments; their doc comments are the `--help`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown.
+#[derive(Debug, Parser)]
+#[command(name = "branchwise", version, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Generate(GenerateArguments),
+    Map(MapArguments),
+    Replay(ReplayArguments),
+    Explain(ExplainArguments),
+    /// Check that everything Branchwise needs is installed, and say what to install if not
+    Doctor,
+    /// Answer solver queries for another Branchwise process
+    #[command(name = "smt-worker", hide = true)]
+    SmtWorker,
+}
+
+/// Generate tests for the functions of C files
+///
+/// Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured
+/// with llvm-cov), how many are proven infeasible, and how many stay unknown.
+///
+/// Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of
+/// Branchwise; 130 interrupted (what was found is kept).
+#[derive(Debug, Args)]
+pub struct GenerateArguments {
+    /// C files to generate tests for
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Only this function; may be given several times [default: every function of the files]
+    #[arg(long = "function", value_name = "NAME")]
+    pub functions: Vec<String>,
+
+    /// Whose branches are goals
+    #[arg(long, value_enum, default_value_t = Scope::Unit)]
+    pub scope: Scope,
+
+    /// What tests shall cover
+    #[arg(long, value_enum, default_value_t = Criterion::Branch)]
+    pub criterion: Criterion,
+
+    /// How paths are chosen
+    #[arg(long, value_enum, default_value_t = Strategy::Hybrid)]
+    pub strategy: Strategy,
+
+    /// Time for each function
+    #[arg(long = "time", value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub time: f64,
+
+    /// Start of the random choices: the same seed gives the same tests
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Folder for the tests, report.json and suite.json
+    #[arg(long, value_name = "DIR", default_value = "branchwise-out")]
+    pub out: PathBuf,
+
+    /// What tests are written as; may be given several times
+    #[arg(long, value_enum, value_name = "FORMAT", default_values_t = [Emit::C])]
+    pub emit: Vec<Emit>,
+
+    /// Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub require: Option<f64>,
+
+    /// Print one JSON object on standard output instead of the table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors (and the JSON object, with --json)
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Flags for clang, such as -I and -D
+    #[arg(last = true, value_name = "CLANG FLAGS")]
+    pub flags: Vec<String>,
+}
+
+/// Show the control-flow graph of functions
+#[derive(Debug, Args)]
+pub struct MapArguments {
+    /// C files to read
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Only this function
+    #[arg(long = "function", value_name = "NAME")]
+    pub function: Option<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Flags for clang, such as -I and -D
+    #[arg(last = true, value_name = "CLANG FLAGS")]
+    pub flags: Vec<String>,
+}
+
+/// Run a generated suite again and measure it
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// A folder that `branchwise generate --out` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Say why a goal has its verdict
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// A folder that `branchwise generate --out` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// FUNCTION:ID, LINE, LINE:COLUMN or FILE:LINE:COLUMN, each with :true or :false behind it if only one is meant
+    #[arg(value_name = "GOAL")]
+    pub goal: String,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    /// Those of the function itself; what it calls runs along
+    Unit,
+    /// Also those of every function it can reach
+    Reachable,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Criterion {
+    /// Both outcomes of every condition and case label, as llvm-cov counts them
+    Branch,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Strategy {
+    /// From the path of one input to its neighbours
+    Concolic,
+    /// The neighbours that lead nearest to an open goal first
+    Hybrid,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// Plain C without a framework
+    C,
+    /// C behind GoogleTest
+    Gtest,
+}
+
+impl From<Emit> for branchwise_report::EmitFormat {
+    fn from(emit: Emit) -> Self {
+        match emit {
+            Emit::C => Self::C,
+            Emit::Gtest => Self::GoogleTest,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err("give a number of seconds above 0".to_owned()),
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("give a number from 0 to 100".to_owned()),
+    }
+}
