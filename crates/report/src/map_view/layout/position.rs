@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use super::slots::Slots;
 
 /// Free space between neighbours in a rank.
-const GAP: f64 = 18.0;
+pub(super) const GAP: f64 = 18.0;
 
-/// The centre of each slot; the leftmost border is at 0.
+/// The centre of each slot.
 pub(super) fn columns(slots: &Slots) -> Vec<f64> {
     let position = slots.positions();
     let conflicts = conflicts(slots, &position);
@@ -19,10 +19,7 @@ pub(super) fn columns(slots: &Slots) -> Vec<f64> {
             drawings.push(side.columns());
         }
     }
-    let mut columns = middle(slots, drawings);
-    let left = (0..columns.len()).map(|slot| columns[slot] - slots.sizes[slot].width / 2.0).reduce(f64::min);
-    columns.iter_mut().for_each(|column| *column -= left.unwrap_or(0.0));
-    columns
+    middle(slots, drawings)
 }
 
 /// The lines that cross a line between two bends (type 1 conflicts): the bends stay straight and the others give way.
