@@ -122,7 +122,9 @@ impl Random {
             7 => IfAnd("p != NULL", "p->next == q", self.block(depth, loops)),
             8 => While("i < n", self.block(depth, loops + 1)),
             9 => DoWhile(self.block(depth, loops + 1), "--i > 0"),
-            10 => Switch("x", (0..self.below(6)).map(|_| self.block(depth, loops + 1)).collect(), depth % 2 == 0),
+            10 => {
+                Switch("x", (0..self.below(6)).map(|_| self.block(depth, loops + 1)).collect(), depth.is_multiple_of(2))
+            }
             11 if depth > 3 => Endless(vec![If("ready", vec![Break], vec![]), Do("wait();")]),
             _ => Do("y = y + 1;"),
         }
