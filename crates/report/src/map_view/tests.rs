@@ -122,7 +122,9 @@ impl Random {
             7 => IfAnd("p != NULL", "p->next == q", self.block(depth, loops)),
             8 => While("i < n", self.block(depth, loops + 1)),
             9 => DoWhile(self.block(depth, loops + 1), "--i > 0"),
-            10 => Switch("x", (0..self.below(6)).map(|_| self.block(depth, loops + 1)).collect(), depth % 2 == 0),
+            10 => {
+                Switch("x", (0..self.below(6)).map(|_| self.block(depth, loops + 1)).collect(), depth.is_multiple_of(2))
+            }
             11 if depth > 3 => Endless(vec![If("ready", vec![Break], vec![]), Do("wait();")]),
             _ => Do("y = y + 1;"),
         }
@@ -239,7 +241,9 @@ fn check(actual: String, expected: Expect) {
 
 #[test]
 fn text_of_jumps() {
-    check(text(&sample("jumps"), None), expect![[r#"
+    check(
+        text(&sample("jumps"), None),
+        expect![[r#"
         int jumps(int x)  sample.c:1
           McCabe 5
           nodes
@@ -296,12 +300,15 @@ fn text_of_jumps() {
             n9 on n4   x < 0: false
             n9 on n9   x > 1: true
             n10 on n4  x < 0: false
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn text_of_an_endless_loop() {
-    check(text(&sample("server"), None), expect![[r#"
+    check(
+        text(&sample("server"), None),
+        expect![[r#"
         int server(int x)  sample.c:1
           McCabe 2
           nodes
@@ -328,7 +335,8 @@ fn text_of_an_endless_loop() {
             n5 on n4  ready(): true
           calls
             serve  5:5  in n5
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -344,7 +352,9 @@ fn json_of_short_circuit() {
             None => lines.push_str(&format!("{key}: {value}\n")),
         }
     }
-    check(lines, expect![[r#"
+    check(
+        lines,
+        expect![[r#"
         name: "if_else"
         file: "sample.c"
         line: 1
@@ -385,22 +395,28 @@ fn json_of_short_circuit() {
           {"node":6,"on":5,"outcome":"true"}
           {"node":7,"on":6,"outcome":"true"}
         calls:
-    "#]]);
+    "#]],
+    );
     assert_eq!(value["version"], 1);
 }
 
 #[test]
 fn json_of_loops_and_calls() {
     let value = json(&sample("nested"), None);
-    check(format!("{}\n{}\n", value["functions"][0]["loops"], value["functions"][0]["calls"]), expect![[r#"
+    check(
+        format!("{}\n{}\n", value["functions"][0]["loops"], value["functions"][0]["calls"]),
+        expect![[r#"
         [{"kind":"while","line":5,"column":5,"head":5,"back_edges":[8],"body":[5,6,7,8]},{"kind":"while","line":3,"column":5,"head":3,"back_edges":[11],"body":[3,4,5,6,7,8,9,10]}]
         [{"callee":"swap","line":7,"column":5,"node":7}]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn dot_of_a_switch() {
-    check(dot(&sample("fallthrough"), None, Graph::Cfg), expect![[r#"
+    check(
+        dot(&sample("fallthrough"), None, Graph::Cfg),
+        expect![[r#"
         digraph map {
           node [fontname="monospace", fontsize=11];
           edge [fontname="monospace", fontsize=10];
@@ -432,12 +448,15 @@ fn dot_of_a_switch() {
             f0_n9 -> f0_n1;
           }
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn dot_of_a_dominator_tree() {
-    check(dot(&sample("loop"), None, Graph::Dominators), expect![[r#"
+    check(
+        dot(&sample("loop"), None, Graph::Dominators),
+        expect![[r#"
         digraph map {
           node [fontname="monospace", fontsize=11];
           edge [fontname="monospace", fontsize=10];
@@ -460,7 +479,8 @@ fn dot_of_a_dominator_tree() {
             f0_e5 -> f0_e6;
           }
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

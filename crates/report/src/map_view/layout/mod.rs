@@ -9,6 +9,7 @@ mod position;
 mod rank;
 mod route;
 mod slots;
+mod tighten;
 
 /// In pixels.
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -70,7 +71,8 @@ pub(super) fn layout(input: &Input) -> Layout {
     let ranks = rank::ranks(input);
     let mut slots = slots::slots(input, &ranks);
     order::reduce_crossings(&mut slots);
-    let columns = position::columns(&slots);
+    let mut columns = position::columns(&slots);
+    tighten::tighten(input, &slots, &mut columns);
     route::routes(input, &slots, &columns)
 }
 

@@ -1,14 +1,12 @@
 //! Columns: Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment" (2002). Four drawings, each pushing
 //! everything to one corner while keeping lines straight; every slot then takes the mean of its two middle columns.
 
-use std::collections::HashSet;
-
 use super::slots::Slots;
 
 /// Free space between neighbours in a rank.
-const GAP: f64 = 18.0;
+pub(super) const GAP: f64 = 18.0;
 
-/// The centre of each slot; the leftmost border is at 0.
+/// The centre of each slot.
 pub(super) fn columns(slots: &Slots) -> Vec<f64> {
     let position = slots.positions();
     let conflicts = conflicts(slots, &position);
@@ -19,15 +17,15 @@ pub(super) fn columns(slots: &Slots) -> Vec<f64> {
             drawings.push(side.columns());
         }
     }
-    let mut columns = middle(slots, drawings);
-    let left = (0..columns.len()).map(|slot| columns[slot] - slots.sizes[slot].width / 2.0).reduce(f64::min);
-    columns.iter_mut().for_each(|column| *column -= left.unwrap_or(0.0));
-    columns
+    middle(slots, drawings)
 }
 
+/// For each slot the slots above to which a line is in conflict.
+type Conflicts = Vec<Vec<usize>>;
+
 /// The lines that cross a line between two bends (type 1 conflicts): the bends stay straight and the others give way.
-fn conflicts(slots: &Slots, position: &[usize]) -> HashSet<(usize, usize)> {
-    let mut conflicts = HashSet::new();
+fn conflicts(slots: &Slots, position: &[usize]) -> Conflicts {
+    let mut conflicts = vec![Vec::new(); slots.rank.len()];
     for pair in slots.ranks.windows(2) {
         let (upper, lower) = (&pair[0], &pair[1]);
         let inner =
@@ -44,7 +42,7 @@ fn conflicts(slots: &Slots, position: &[usize]) -> HashSet<(usize, usize)> {
                     let at = position[above];
                     let is_inner = slots.is_bend(scanned) && slots.is_bend(above);
                     if !is_inner && (at < bound || at > next) {
-                        conflicts.insert((above, scanned));
+                        conflicts[scanned].push(above);
                     }
                 }
             }
@@ -59,7 +57,7 @@ fn conflicts(slots: &Slots, position: &[usize]) -> HashSet<(usize, usize)> {
 struct Side<'s> {
     slots: &'s Slots,
     position: &'s [usize],
-    conflicts: &'s HashSet<(usize, usize)>,
+    conflicts: &'s Conflicts,
     from_below: bool,
     from_right: bool,
 }
@@ -86,8 +84,8 @@ impl Side<'_> {
     }
 
     fn conflict(&self, slot: usize, neighbour: usize) -> bool {
-        let line = if self.from_below { (slot, neighbour) } else { (neighbour, slot) };
-        self.conflicts.contains(&line)
+        let (above, below) = if self.from_below { (slot, neighbour) } else { (neighbour, slot) };
+        self.conflicts[below].contains(&above)
     }
 
     /// Vertical alignment: each slot joins the block of a median neighbour, unless that would cross another block.
@@ -97,10 +95,11 @@ impl Side<'_> {
         let mut taken = vec![false; count];
         let links = if self.from_below { &self.slots.down } else { &self.slots.up };
         let at = |slot: usize| if self.from_right { -(self.position[slot] as i64) } else { self.position[slot] as i64 };
+        let mut neighbours = Vec::new();
         for rank in self.ranks() {
             let mut last = i64::MIN;
             for slot in rank {
-                let mut neighbours = links[slot].clone();
+                neighbours.clone_from(&links[slot]);
                 neighbours.sort_by_key(|neighbour| at(*neighbour));
                 let middle = neighbours.len().saturating_sub(1);
                 let medians = neighbours.get(middle / 2..=middle.div_ceil(2)).unwrap_or_default();
@@ -123,43 +122,69 @@ impl Side<'_> {
     /// Horizontal compaction: every block as far to the one side as its neighbours allow, then back towards what it
     /// touches at the other, so that no gap stays wider than it must.
     fn compact(&self, block: &[usize]) -> Vec<f64> {
-        let count = block.len();
-        let (mut before, mut after) = (vec![Vec::new(); count], vec![Vec::new(); count]);
-        for rank in self.ranks() {
-            for pair in rank.windows(2) {
-                let half_widths = (self.slots.sizes[pair[0]].width + self.slots.sizes[pair[1]].width) / 2.0;
-                let distance = half_widths + GAP;
-                before[block[pair[1]]].push((block[pair[0]], distance));
-                after[block[pair[0]]].push((block[pair[1]], distance));
+        let beside = Beside::new(self, block);
+        let order = beside.left_to_right();
+        let mut columns = vec![0.0f64; block.len()];
+        for &root in &order {
+            for &(next, distance) in beside.right_of(root) {
+                columns[next] = columns[next].max(columns[root] + distance);
             }
         }
-        let order = topological(&before, &after);
-        let mut columns = vec![0.0f64; count];
-        for &root in &order {
-            columns[root] = before[root].iter().map(|(other, distance)| columns[*other] + distance).fold(0.0, f64::max);
-        }
         for &root in order.iter().rev() {
-            let room = after[root].iter().map(|(other, distance)| columns[*other] - distance).reduce(f64::min);
+            let room = beside.right_of(root).iter().map(|(next, distance)| columns[*next] - distance).reduce(f64::min);
             columns[root] = columns[root].max(room.unwrap_or(columns[root]));
         }
-        (0..count).map(|slot| columns[block[slot]]).collect()
+        block.iter().map(|root| columns[*root]).collect()
     }
 }
 
-fn topological(before: &[Vec<(usize, f64)>], after: &[Vec<(usize, f64)>]) -> Vec<usize> {
-    let mut waiting_for: Vec<usize> = before.iter().map(Vec::len).collect();
-    let mut ready: Vec<usize> = (0..before.len()).filter(|vertex| waiting_for[*vertex] == 0).collect();
-    let mut order = Vec::with_capacity(before.len());
-    while let Some(vertex) = ready.pop() {
-        order.push(vertex);
-        for &(next, _) in &after[vertex] {
-            waiting_for[next] -= 1;
-            if waiting_for[next] == 0 {
-                ready.push(next);
+/// Which blocks stand directly to the right of which, and how far their centres must be apart, in one array.
+struct Beside {
+    starts: Vec<usize>,
+    next: Vec<(usize, f64)>,
+}
+
+impl Beside {
+    fn new(side: &Side<'_>, block: &[usize]) -> Self {
+        let ranks = side.ranks();
+        let pairs = || ranks.iter().flat_map(|rank| rank.windows(2)).map(|pair| (pair[0], pair[1]));
+        let mut starts = vec![0; block.len() + 1];
+        pairs().for_each(|(left, _)| starts[block[left] + 1] += 1);
+        for root in 0..block.len() {
+            starts[root + 1] += starts[root];
+        }
+        let mut free = starts.clone();
+        let mut next = vec![(0, 0.0); starts[block.len()]];
+        for (left, right) in pairs() {
+            let half_widths = (side.slots.sizes[left].width + side.slots.sizes[right].width) / 2.0;
+            next[free[block[left]]] = (block[right], half_widths + GAP);
+            free[block[left]] += 1;
+        }
+        Beside { starts, next }
+    }
+
+    fn right_of(&self, root: usize) -> &[(usize, f64)] {
+        &self.next[self.starts[root]..self.starts[root + 1]]
+    }
+
+    /// A topological order; blocks do not cross, so there is one.
+    fn left_to_right(&self) -> Vec<usize> {
+        let count = self.starts.len() - 1;
+        let mut waiting_for = vec![0usize; count];
+        self.next.iter().for_each(|(next, _)| waiting_for[*next] += 1);
+        let mut order: Vec<usize> = (0..count).filter(|root| waiting_for[*root] == 0).collect();
+        let mut done = 0;
+        while let Some(&root) = order.get(done) {
+            done += 1;
+            for &(next, _) in self.right_of(root) {
+                waiting_for[next] -= 1;
+                if waiting_for[next] == 0 {
+                    order.push(next);
+                }
             }
         }
+        order
     }
-    order
 }
 
 /// The drawings side by side with the narrowest, then for each slot the mean of the two middle columns. As every

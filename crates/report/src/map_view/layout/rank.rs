@@ -100,13 +100,23 @@ fn loop_exits(input: &Input, upward: &[bool]) -> Vec<Constraint> {
             }
         }
         for &arc in body.iter().flat_map(|vertex| &out[*vertex]) {
-            let to = input.arcs[arc].to;
-            if !upward[arc] && inside_of[to] != index {
+            let (from, to) = (input.arcs[arc].from, input.arcs[arc].to);
+            let regular = from == back.to || from == back.from || !is_return(input, &out, into[to].len(), to);
+            if !upward[arc] && inside_of[to] != index && regular {
                 constraints.push(Constraint { above: back.from, below: to, distance: 1 });
             }
         }
     }
     constraints
+}
+
+/// A way out of the function rather than what follows the loop, unless the loop's own condition leads to it: it stays
+/// beside its condition.
+fn is_return(input: &Input, out: &[Vec<usize>], entrances: usize, vertex: usize) -> bool {
+    match out[vertex][..] {
+        [only] => entrances == 1 && out[input.arcs[only].to].is_empty(),
+        _ => false,
+    }
 }
 
 /// The smallest ranks that keep all constraints; `None` if they form a cycle.
