@@ -154,6 +154,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
+        // Only where the bounds cut something can a round with larger ones do better than going on with this one.
+        let share = if self.limitations.cuts.is_empty() { 1.0 } else { share };
         self.limitations.interrupted = budget.interrupted();
         self.limitations.out_of_budget = budget.spent() >= share && self.ledger.open() > 0;
         self.limitations.interrupted || budget.spent() >= share
