@@ -19,7 +19,9 @@ fn check(arguments: &[&str], expected: Expect) {
 
 #[test]
 fn help() {
-    check(&["--help"], expect![[r#"
+    check(
+        &["--help"],
+        expect![[r#"
         ---- stdout
         Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown
 
@@ -37,12 +39,15 @@ fn help() {
           -h, --help     Print help
           -V, --version  Print version
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_generate() {
-    check(&["generate", "--help"], expect![[r#"
+    check(
+        &["generate", "--help"],
+        expect![[r#"
         ---- stdout
         Generate tests for the functions of C files
 
@@ -125,12 +130,15 @@ fn help_of_generate() {
           -h, --help
                   Print help (see a summary with '-h')
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn short_help_of_generate() {
-    check(&["generate", "-h"], expect![[r#"
+    check(
+        &["generate", "-h"],
+        expect![[r#"
         ---- stdout
         Generate tests for the functions of C files
 
@@ -154,12 +162,15 @@ fn short_help_of_generate() {
           -q, --quiet                  Print nothing but errors (and the JSON object, with --json)
           -h, --help                   Print help (see more with '--help')
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_map() {
-    check(&["map", "-h"], expect![[r#"
+    check(
+        &["map", "-h"],
+        expect![[r#"
         ---- stdout
         Show the control-flow graph of functions
 
@@ -174,12 +185,15 @@ fn help_of_map() {
               --json             Print one JSON object
           -h, --help             Print help
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_replay() {
-    check(&["replay", "-h"], expect![[r#"
+    check(
+        &["replay", "-h"],
+        expect![[r#"
         ---- stdout
         Run a generated suite again and measure it
 
@@ -192,12 +206,15 @@ fn help_of_replay() {
               --json  Print one JSON object
           -h, --help  Print help
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_explain() {
-    check(&["explain", "-h"], expect![[r#"
+    check(
+        &["explain", "-h"],
+        expect![[r#"
         ---- stdout
         Say why a goal has its verdict
 
@@ -210,12 +227,15 @@ fn help_of_explain() {
         Options:
           -h, --help  Print help
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn no_file() {
-    check(&["generate"], expect![[r#"
+    check(
+        &["generate"],
+        expect![[r#"
         ---- stderr
         error: the following required arguments were not provided:
           <FILE>...
@@ -224,12 +244,15 @@ fn no_file() {
 
         For more information, try '--help'.
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_option_that_is_not_there() {
-    check(&["generate", "shape.c", "--fuction", "f"], expect![[r#"
+    check(
+        &["generate", "shape.c", "--fuction", "f"],
+        expect![[r#"
         ---- stderr
         error: unexpected argument '--fuction' found
 
@@ -240,60 +263,78 @@ fn an_option_that_is_not_there() {
 
         For more information, try '--help'.
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_percentage_that_is_none() {
-    check(&["generate", "shape.c", "--require", "120"], expect![[r#"
+    check(
+        &["generate", "shape.c", "--require", "120"],
+        expect![[r#"
         ---- stderr
         error: invalid value '120' for '--require <PERCENT>': give a number from 0 to 100
 
         For more information, try '--help'.
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_file_that_is_not_there() {
-    check(&["generate", "nowhere.c"], expect![[r#"
+    check(
+        &["generate", "nowhere.c"],
+        expect![[r#"
         ---- stderr
         Error: cannot read nowhere.c: No such file or directory (os error 2)
         ---- exit status 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_folder_instead_of_a_file() {
-    check(&["generate", "/"], expect![[r#"
+    check(
+        &["generate", "/"],
+        expect![[r#"
         ---- stderr
         Error: cannot read /: it is a folder
         Hint: name the C files in it
         ---- exit status 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_suite_that_is_not_there() {
-    check(&["replay", "/nowhere"], expect![[r#"
+    check(
+        &["replay", "/nowhere"],
+        expect![[r#"
         ---- stderr
         Error: cannot read /nowhere/suite.json: No such file or directory (os error 2)
         Hint: give a folder that `branchwise generate --out` wrote
         ---- exit status 3
-    "#]]);
-    check(&["explain", "/nowhere", "12:3"], expect![[r#"
+    "#]],
+    );
+    check(
+        &["explain", "/nowhere", "12:3"],
+        expect![[r#"
         ---- stderr
         Error: cannot read /nowhere/report.json: No such file or directory (os error 2)
         Hint: give a folder that `branchwise generate --out` wrote
         ---- exit status 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_goal_is_explained_from_a_stored_report() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
     let folder = folder.display().to_string();
-    check(&["explain", &folder, "classify:2"], expect![[r#"
+    check(
+        &["explain", &folder, "classify:2"],
+        expect![[r#"
         ---- stdout
         classify:2  shape.c:4:9  'n > 20' true
           verdict: infeasible
@@ -302,11 +343,15 @@ fn a_goal_is_explained_from_a_stored_report() {
           refuted prefixes: 2
           assumptions: 'n' is any int
         ---- exit status 0
-    "#]]);
-    check(&["explain", &folder, "99:1"], expect![[r#"
+    "#]],
+    );
+    check(
+        &["explain", &folder, "99:1"],
+        expect![[r#"
         ---- stderr
         Error: no goal '99:1' in this report
         Hint: name a goal as FUNCTION:ID, LINE:COLUMN or FILE:LINE:COLUMN, as report.json lists them
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }

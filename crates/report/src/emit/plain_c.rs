@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::comment::harmless;
 use super::test_function::{End, Linkage, TestFunction, test_functions};
-use super::unit_include::{END, unit_include};
+use super::unit_include::{END, HEAP, unit_include, uses_heap};
 use super::{EmittedFile, signal_name};
 use crate::file_report::FileReport;
 
@@ -23,6 +23,9 @@ pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     text += COUNTERS;
     if tests.iter().any(|test| test.text.contains("CHECK(")) {
         text += CHECK;
+    }
+    if uses_heap(&tests) {
+        text += HEAP;
     }
     for test in &tests {
         text.push('\n');
