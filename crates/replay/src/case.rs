@@ -48,12 +48,42 @@ pub struct Observation {
     /// The log was full: `events` is a prefix of what happened.
     pub truncated: bool,
     /// The function's result (`None` for `void` or when it did not return). Pointers into input objects are resolved,
-    /// others are left as they are.
+    /// others stand in `foreign`. Padding is zero.
     pub result: Option<Blob>,
     /// The inputs' variables after the call, where the driver hands them out (globals).
     pub inputs_after: Vec<Option<Blob>>,
-    /// The objects after the call; empty when it did not return.
+    /// The objects after the call; empty when it did not return. An object that was freed has no bytes.
     pub objects_after: Vec<Blob>,
+    /// Pointers that are not null and point to none of the input objects (to memory of `malloc`, to static data): what
+    /// they point to is not observed. Their 8 bytes are 0xff, so that no address of this run shows.
+    pub foreign: Vec<ForeignPointer>,
+    /// Input objects that the program gave to `free` or `realloc`, by index.
+    pub freed: Vec<usize>,
+}
+
+/// Where a pointer of unknown target stands.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ForeignPointer {
+    pub within: Within,
+    /// Byte offset of the pointer.
+    pub at: u64,
+}
+
+/// One of the blobs of an [`Observation`].
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Within {
+    Result,
+    /// [`Observation::inputs_after`] with this index.
+    Input(usize),
+    /// [`Observation::objects_after`] with this index.
+    Object(usize),
+}
+
+impl Observation {
+    /// Is there a pointer of unknown target at this offset?
+    pub fn is_foreign(&self, within: Within, at: u64) -> bool {
+        self.foreign.contains(&ForeignPointer { within, at })
+    }
 }
 
 /// How the native run ended.

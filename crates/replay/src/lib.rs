@@ -1,5 +1,24 @@
 //! Test cases, the native harness that replays them in sandboxed children, and llvm-cov's measure of what they cover.
+//!
+//! A [`Harness`] is built once per translation unit from the front end's two texts: one reports markers
+//! ([`Harness::run`]), one counts for llvm-cov ([`Harness::measure`]). Every test runs in a forked child of its own; log,
+//! outputs and profile counters lie in memory shared with the child, so a crash or an endless loop loses none of them.
 
+mod batch;
 mod case;
+mod compile;
+mod coverage;
+mod elf;
+mod error;
+mod harness;
+mod layout;
+mod md5;
+mod observe;
+mod tools;
 
-pub use case::{Blob, NativeEnd, Object, Observation, PointerAt, TestCase};
+pub use case::{Blob, ForeignPointer, NativeEnd, Object, Observation, PointerAt, TestCase, Within};
+pub use compile::Sources;
+pub use coverage::{BranchCount, Coverage, FunctionCoverage};
+pub use error::ReplayError;
+pub use harness::{Harness, Limits};
+pub use tools::Tools;

@@ -1,0 +1,254 @@
+//! The binary form in which tests go to the native side and results come back; `runtime.c` is its other half. All
+//! numbers are 64-bit little-endian words, bytes are padded to whole words.
+
+use std::io::Read;
+
+use branchwise_program::types::TypeTable;
+
+use crate::case::{NativeEnd, TestCase};
+use crate::layout::{Placement, REGION_BASE};
+use crate::{Limits, ReplayError};
+
+const MAGIC: u64 = 0x3179_7061_706c_7762;
+const HEADER_WORDS: usize = 10;
+
+const FLAG_DETAILS: u64 = 1;
+const FLAG_PROFILE_PER_GROUP: u64 = 2;
+
+/// Tests in order, in groups that share a profile.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    words: Vec<u8>,
+    placements: Vec<Placement>,
+    output_bytes: u64,
+    region_bytes: u64,
+    object_count: u64,
+    group_count: u64,
+}
+
+/// Whose counters a group adds to the profile.
+#[derive(Debug, Copy, Clone)]
+pub(crate) enum Counters {
+    All,
+    /// Those of the function whose profile record bears this hash of its name.
+    Record(u64),
+}
+
+/// What a batch is run for.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Markers, outputs and objects.
+    Observe,
+    /// One profile for all groups together.
+    Profile,
+    ProfilePerGroup,
+}
+
+impl Batch {
+    pub fn new() -> Batch {
+        Batch {
+            words: vec![0; HEADER_WORDS * 8],
+            placements: Vec::new(),
+            output_bytes: 0,
+            region_bytes: 0,
+            object_count: 0,
+            group_count: 0,
+        }
+    }
+
+    pub fn begin_group(&mut self, counters: Counters, test_count: usize) {
+        let (only_record, record) = match counters {
+            Counters::All => (0, 0),
+            Counters::Record(hash) => (1, hash),
+        };
+        [only_record, record, test_count as u64].into_iter().for_each(|word| self.word(word));
+        self.group_count += 1;
+    }
+
+    /// `result_bytes` is room for the function's result; the error says why the case does not fit.
+    pub fn add(&mut self, driver: u64, case: &TestCase, result_bytes: u64, types: &TypeTable) -> Result<(), String> {
+        let placement = Placement::of(&case.objects, types);
+        [driver, case.inputs.len() as u64, case.objects.len() as u64].into_iter().for_each(|word| self.word(word));
+        let mut output_bytes = room(result_bytes);
+        for input in &case.inputs {
+            let bytes = placement.relocated(input)?;
+            output_bytes += room(bytes.len() as u64);
+            self.bytes(&bytes);
+        }
+        for (object, span) in case.objects.iter().zip(placement.spans()) {
+            output_bytes += room(span.size);
+            self.word(span.address);
+            self.bytes(&placement.relocated(&object.blob)?);
+        }
+        self.output_bytes = self.output_bytes.max(output_bytes);
+        self.region_bytes = self.region_bytes.max(placement.bytes());
+        self.object_count = self.object_count.max(case.objects.len() as u64);
+        self.placements.push(placement);
+        Ok(())
+    }
+
+    /// The file's bytes.
+    pub fn finish(&mut self, limits: &Limits, purpose: Purpose) -> &[u8] {
+        let flags = match purpose {
+            Purpose::Observe => FLAG_DETAILS,
+            Purpose::Profile => 0,
+            Purpose::ProfilePerGroup => FLAG_PROFILE_PER_GROUP,
+        };
+        let header: [u64; HEADER_WORDS] = [
+            MAGIC,
+            flags,
+            limits.milliseconds.max(1),
+            limits.memory_megabytes << 20,
+            limits.log_entries as u64,
+            self.output_bytes,
+            REGION_BASE,
+            self.region_bytes,
+            self.object_count,
+            self.group_count,
+        ];
+        for (place, word) in self.words.chunks_exact_mut(8).zip(header) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        &self.words
+    }
+
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
+    }
+
+    fn word(&mut self, word: u64) {
+        self.words.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64);
+        self.words.extend_from_slice(bytes);
+        self.words.resize(self.words.len().next_multiple_of(8), 0);
+    }
+}
+
+/// What `size` bytes take as an output: kind, index, size, bytes.
+fn room(size: u64) -> u64 {
+    24 + size.next_multiple_of(8)
+}
+
+/// One item of the native side's answer.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// Everything is set up; tests follow.
+    Started,
+    Test(RawResult),
+    /// A group is complete; so many profile records were its function's.
+    Group(u64),
+    End,
+    /// The answer stops without an end.
+    Died,
+}
+
+#[derive(Debug)]
+pub(crate) struct RawResult {
+    pub end: NativeEnd,
+    pub truncated: bool,
+    pub log: Vec<RawEntry>,
+    pub outputs: Vec<RawOutput>,
+}
+
+#[derive(Debug, Copy, Clone)]
+pub(crate) struct RawEntry {
+    pub marker: u32,
+    pub is_switch: bool,
+    pub value: i64,
+}
+
+#[derive(Debug)]
+pub(crate) struct RawOutput {
+    pub what: RawPlace,
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum RawPlace {
+    /// As the driver numbers it: 0 is the result, 1 + k input k.
+    Output(u64),
+    Object(u64),
+}
+
+pub(crate) fn read_answer(from: &mut impl Read) -> Result<Answer, ReplayError> {
+    let Some(tag) = read_words::<1>(from) else { return Ok(Answer::Died) };
+    match tag {
+        [1] => Ok(read_test(from).map_or(Answer::Died, Answer::Test)),
+        [2] => Ok(read_words(from).map_or(Answer::Died, |[found]| Answer::Group(found))),
+        [3] => Ok(Answer::End),
+        [4] => Err(ReplayError::Harness {
+            message: read_words(from).map_or("for an unknown reason", |[why]| failure_text(why)).to_string(),
+        }),
+        [5] => Ok(Answer::Started),
+        [other] => Err(ReplayError::Harness { message: format!("it answers with an unknown item {other}") }),
+    }
+}
+
+fn failure_text(why: u64) -> &'static str {
+    match why {
+        1 => "it cannot map the memory of the input objects at their fixed addresses",
+        2 => "a driver hands out more bytes than the map says",
+        3 => "it cannot fork (is there a limit on processes?)",
+        4 => "it cannot use its batch of tests, or a driver asks for more inputs than the map says",
+        5 => "there is not enough memory for the marker log",
+        6 => "it cannot write the coverage profile",
+        7 => "it cannot enter the folder in which tests run",
+        _ => "for an unknown reason",
+    }
+}
+
+fn read_test(from: &mut impl Read) -> Option<RawResult> {
+    let [end, detail, truncated, log_count, output_words] = read_words(from)?;
+    let log = read_bytes(from, log_count.checked_mul(16)?)?;
+    let outputs = read_bytes(from, output_words.checked_mul(8)?)?;
+    let end = match end {
+        0 => NativeEnd::Returned,
+        1 => NativeEnd::Exited(detail as i32),
+        2 => NativeEnd::Signal(detail as i32),
+        _ => NativeEnd::TimeLimit,
+    };
+    let log = log.chunks_exact(16).map(read_entry).collect();
+    Some(RawResult { end, truncated: truncated != 0, log, outputs: read_outputs(&outputs) })
+}
+
+fn read_entry(bytes: &[u8]) -> RawEntry {
+    let (head, value) = (le_word(&bytes[..8]), le_word(&bytes[8..16]));
+    RawEntry { marker: head as u32, is_switch: head >> 32 != 0, value: value as i64 }
+}
+
+/// A wild write of the unit may have damaged the outputs; what follows the damage is dropped.
+fn read_outputs(mut bytes: &[u8]) -> Vec<RawOutput> {
+    let mut outputs = Vec::new();
+    while let Some((head, rest)) = bytes.split_at_checked(24) {
+        let (kind, index, size) = (le_word(&head[..8]), le_word(&head[8..16]), le_word(&head[16..]));
+        let Some(data) = usize::try_from(size).ok().and_then(|size| rest.get(..size)) else { break };
+        let what = if kind == 0 { RawPlace::Output(index) } else { RawPlace::Object(index) };
+        outputs.push(RawOutput { what, bytes: data.to_vec() });
+        let Some(next) = rest.get(data.len().next_multiple_of(8)..) else { break };
+        bytes = next;
+    }
+    outputs
+}
+
+fn read_words<const N: usize>(from: &mut impl Read) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    for word in &mut words {
+        let mut bytes = [0; 8];
+        from.read_exact(&mut bytes).ok()?;
+        *word = u64::from_le_bytes(bytes);
+    }
+    Some(words)
+}
+
+fn read_bytes(from: &mut impl Read, size: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = from.take(size).read_to_end(&mut bytes).ok()?;
+    (read as u64 == size).then_some(bytes)
+}
+
+fn le_word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}

@@ -1,0 +1,272 @@
+//! From the front end's two texts to two executables.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use branchwise_program::map::{Language, Map};
+
+use crate::elf::{Symbols, read_symbols};
+use crate::tools::{error_text, output_of, succeed};
+use crate::{ReplayError, Tools};
+
+const RUNTIME: &str = include_str!("runtime.c");
+/// Room for a variable that another file would define; its true size is not in the object file.
+const MISSING_BYTES: u64 = 1 << 16;
+
+/// What the front end gives for one translation unit.
+#[derive(Debug, Copy, Clone)]
+pub struct Sources<'a> {
+    /// Preprocessed code with marker calls and drivers.
+    pub marked: &'a str,
+    /// The user's file, included, and the same drivers.
+    pub plain: &'a str,
+    /// As the user compiles the file.
+    pub flags: &'a [String],
+    pub language: Language,
+    pub map: &'a Map,
+}
+
+/// The name of the unmarked text; part of the profile's name of every static function.
+pub(crate) fn plain_name(language: Language) -> &'static str {
+    match language {
+        Language::C => "plain.c",
+        Language::Cpp => "plain.cpp",
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Executables {
+    /// Reports markers.
+    pub marked: PathBuf,
+    /// Counts for llvm-cov.
+    pub plain: PathBuf,
+}
+
+/// `drivers` in the order of the table through which the native side calls them.
+pub(crate) fn build_executables(
+    tools: &Tools,
+    sources: &Sources,
+    drivers: &[String],
+    folder: &Path,
+) -> Result<Executables, ReplayError> {
+    write(&folder.join("runtime.c"), format!("{RUNTIME}\n{}", driver_table(drivers)))?;
+    let variant = |kind| Variant { tools, sources, drivers, folder, kind };
+    let (marked, plain) = std::thread::scope(|scope| {
+        let plain = scope.spawn(|| variant(Kind::Plain).build());
+        (variant(Kind::Marked).build(), plain.join())
+    });
+    let plain = plain.map_err(|_| ReplayError::Harness { message: "its build stopped unexpectedly".to_string() })?;
+    Ok(Executables { marked: marked?, plain: plain? })
+}
+
+fn driver_table(drivers: &[String]) -> String {
+    let mut text = String::new();
+    for driver in drivers {
+        text.push_str(&format!("void {driver}(void);\n"));
+    }
+    // The closing 0 keeps the array from being empty, which C does not allow.
+    text.push_str("void (*const __bw_drivers[])(void) = {\n");
+    for driver in drivers {
+        text.push_str(&format!("    {driver},\n"));
+    }
+    text.push_str("    0,\n};\n");
+    text
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+enum Kind {
+    Marked,
+    Plain,
+}
+
+/// One of the two builds.
+#[derive(Debug, Copy, Clone)]
+struct Variant<'a> {
+    tools: &'a Tools,
+    sources: &'a Sources<'a>,
+    drivers: &'a [String],
+    folder: &'a Path,
+    kind: Kind,
+}
+
+impl Variant<'_> {
+    fn build(self) -> Result<PathBuf, ReplayError> {
+        let unit = self.compile_unit()?;
+        self.separate_symbols(&unit)?;
+        let runtime = self.compile_runtime()?;
+        let mut objects = vec![unit, runtime];
+        let linked = self.link(&objects)?;
+        if linked.unresolved.is_empty() {
+            return Ok(linked.executable);
+        }
+        objects.push(self.write_missing(&linked.unresolved)?);
+        Ok(self.link(&objects)?.executable)
+    }
+
+    fn name(self) -> &'static str {
+        match self.kind {
+            Kind::Marked => "marked",
+            Kind::Plain => "plain",
+        }
+    }
+
+    fn compile_unit(self) -> Result<PathBuf, ReplayError> {
+        let (text, file, language, what) = match (self.kind, self.sources.language) {
+            (Kind::Marked, Language::C) => (self.sources.marked, "marked.i", "cpp-output", "marked code"),
+            (Kind::Marked, Language::Cpp) => (self.sources.marked, "marked.ii", "c++-cpp-output", "marked code"),
+            (Kind::Plain, Language::C) => (self.sources.plain, plain_name(Language::C), "c", "code"),
+            (Kind::Plain, Language::Cpp) => (self.sources.plain, plain_name(Language::Cpp), "c++", "code"),
+        };
+        let source = self.folder.join(file);
+        let object = self.folder.join(format!("{}.o", self.name()));
+        write(&source, text)?;
+        let mut command = Command::new(&self.tools.clang);
+        // Ours come last, so that they win over the user's -O2 or -Werror.
+        command.args(self.sources.flags).args(["-O0", "-w", "-g0", "-fno-lto", "-Wno-error", "-Qunused-arguments"]);
+        if self.kind == Kind::Plain {
+            command.args(["-fprofile-instr-generate", "-fcoverage-mapping"]);
+            // Lets children count into shared memory, where counts survive whatever ends the child.
+            command.args(["-mllvm", "-runtime-counter-relocation"]);
+        }
+        command.args(["-x", language, "-c"]).arg(&source).arg("-o").arg(&object);
+        compile(what, &mut command)?;
+        Ok(object)
+    }
+
+    fn compile_runtime(self) -> Result<PathBuf, ReplayError> {
+        let object = self.folder.join(format!("runtime-{}.o", self.name()));
+        let mut command = Command::new(&self.tools.clang);
+        command.args(["-x", "c", "-std=gnu11", "-O1", "-w", "-c"]);
+        if self.kind == Kind::Plain {
+            command.arg("-DBW_PROFILE");
+        }
+        command.arg(self.folder.join("runtime.c")).arg("-o").arg(&object);
+        compile("harness", &mut command)?;
+        Ok(object)
+    }
+
+    /// Renames what the unit defines (`main`, or a `malloc` or `memcpy` of its own), so that it cannot replace what
+    /// the harness or the C library calls, and leads its `free` and `realloc` to ours, which know input objects.
+    fn separate_symbols(self, object: &Path) -> Result<(), ReplayError> {
+        let bytes = fs::read(object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
+        let symbols = read_symbols(&bytes).ok_or_else(|| ReplayError::Compile {
+            what: "code",
+            message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
+        })?;
+        let defined: HashSet<_> = symbols.defined.iter().collect();
+        if let Some(driver) = self.drivers.iter().find(|driver| !defined.contains(driver)) {
+            return Err(ReplayError::MissingDriver { driver: driver.clone() });
+        }
+        let names = self.folder.join(format!("{}-symbols.txt", self.name()));
+        write(&names, renamings(&symbols))?;
+        let mut command = Command::new(&self.tools.objcopy);
+        command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(object);
+        succeed("llvm-objcopy", &mut command)?;
+        Ok(())
+    }
+
+    /// Storage for what other files would define. A variable of theirs can then be an input; a call to a function of
+    /// theirs ends the test with SIGSEGV, because this memory is not executable.
+    fn write_missing(self, names: &[String]) -> Result<PathBuf, ReplayError> {
+        let path = self.folder.join(format!("{}-missing.s", self.name()));
+        let mut text = String::from(".section .note.GNU-stack,\"\",@progbits\n");
+        for name in names {
+            text.push_str(&format!(".comm \"{name}\",{MISSING_BYTES},64\n"));
+        }
+        write(&path, text)?;
+        Ok(path)
+    }
+
+    fn link(self, objects: &[PathBuf]) -> Result<Linked, ReplayError> {
+        let executable = self.folder.join(format!("{}-tests", self.name()));
+        // A static program forks faster. The sanitizers need a dynamic one, and some libraries exist as such only.
+        let attempts: &[&str] = if self.sanitized() { &["-no-pie"] } else { &["-static", "-no-pie"] };
+        let mut message = String::new();
+        for mode in attempts {
+            let output = output_of("clang", &mut self.link_command(mode, objects, &executable))?;
+            message = error_text(&output);
+            if output.status.success() {
+                return Ok(Linked { executable, unresolved: unresolved_names(&message) });
+            }
+        }
+        Err(ReplayError::Link { message })
+    }
+
+    fn link_command(self, mode: &str, objects: &[PathBuf], executable: &Path) -> Command {
+        let mut command = Command::new(&self.tools.clang);
+        if self.sources.language == Language::Cpp {
+            command.arg("--driver-mode=g++");
+        }
+        if self.kind == Kind::Plain {
+            command.arg("-fprofile-instr-generate");
+        }
+        command.args([mode, "-w", "-Qunused-arguments"]);
+        // A unit uses functions and variables of other files: what is not there must not stop the build.
+        command.arg("-Wl,--warn-unresolved-symbols").args(objects);
+        command.args(self.sources.flags.iter().filter(|flag| is_link_flag(flag)));
+        command.arg("-lm").arg("-o").arg(executable);
+        command
+    }
+
+    fn sanitized(self) -> bool {
+        is_sanitized(self.sources.flags)
+    }
+}
+
+pub(crate) fn is_sanitized(flags: &[String]) -> bool {
+    flags.iter().any(|flag| flag.starts_with("-fsanitize="))
+}
+
+fn is_link_flag(flag: &str) -> bool {
+    ["-l", "-L", "-Wl,", "-fsanitize=", "-pthread", "--sysroot", "--target="].iter().any(|head| flag.starts_with(head))
+}
+
+struct Linked {
+    executable: PathBuf,
+    /// What no object and no library defines.
+    unresolved: Vec<String>,
+}
+
+/// From the linker's warnings: GNU ld quotes the name between ` and ', lld writes it after a colon.
+fn unresolved_names(warnings: &str) -> Vec<String> {
+    let name_in = |line: &str| {
+        let quoted = line.split_once("undefined reference to `").and_then(|(_, rest)| rest.split_once('\''));
+        let listed = || line.split_once("undefined symbol: ").map(|(_, name)| name);
+        quoted.map(|(name, _)| name).or_else(listed).map(|name| name.trim().to_string())
+    };
+    let mut names: Vec<_> = warnings.lines().filter_map(name_in).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Lines `OLD NEW` as llvm-objcopy reads them.
+fn renamings(symbols: &Symbols) -> String {
+    let mut lines = String::new();
+    for name in &symbols.defined {
+        // Reserved names are the compiler's (profile, sanitizers) or ours.
+        if !name.starts_with("__") {
+            lines.push_str(&format!("{name} __bw_user_{name}\n"));
+        }
+    }
+    for (name, ours) in [("free", "__bw_free"), ("realloc", "__bw_realloc")] {
+        if symbols.undefined.iter().any(|undefined| undefined == name) {
+            lines.push_str(&format!("{name} {ours}\n"));
+        }
+    }
+    lines
+}
+
+fn compile(what: &'static str, command: &mut Command) -> Result<(), ReplayError> {
+    let output = output_of("clang", command)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(ReplayError::Compile { what, message: error_text(&output) }),
+    }
+}
+
+pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), ReplayError> {
+    fs::write(path, text).map_err(ReplayError::io(format!("write '{}'", path.display())))
+}

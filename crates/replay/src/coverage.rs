@@ -1,0 +1,186 @@
+//! What llvm-cov says was covered.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::tools::{joined, succeed};
+use crate::{ReplayError, Tools};
+
+/// The functions of llvm-cov's export, in its order; drivers are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Coverage {
+    pub functions: Vec<FunctionCoverage>,
+}
+
+/// One function; instances of a template, and copies of an inline function, are one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionCoverage {
+    /// As in the object code, without the file that llvm-cov puts before the name of a static function.
+    pub name: String,
+    /// How often it was entered.
+    pub entries: u64,
+    /// The first is the file of its body, the others those of its macros.
+    pub filenames: Vec<PathBuf>,
+    pub branches: Vec<BranchCount>,
+}
+
+/// A branch region and how often each of its outcomes was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchCount {
+    pub file: PathBuf,
+    pub line: u32,
+    pub column: u32,
+    pub end_line: u32,
+    pub end_column: u32,
+    pub true_count: u64,
+    pub false_count: u64,
+}
+
+impl Coverage {
+    pub fn function_named(&self, name: &str) -> Option<&FunctionCoverage> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+}
+
+impl FunctionCoverage {
+    /// Adds the counts of another instance of the same function.
+    fn merge(&mut self, other: FunctionCoverage) {
+        self.entries += other.entries;
+        for (index, branch) in other.branches.into_iter().enumerate() {
+            match self.branches.get_mut(index) {
+                Some(same) if same.is_at_place_of(&branch) => {
+                    same.true_count += branch.true_count;
+                    same.false_count += branch.false_count;
+                }
+                _ => self.merge_branch(branch),
+            }
+        }
+    }
+
+    /// Instances may differ in which conditions are constant, so that places do not line up.
+    fn merge_branch(&mut self, branch: BranchCount) {
+        match self.branches.iter_mut().find(|same| same.is_at_place_of(&branch)) {
+            Some(same) => {
+                same.true_count += branch.true_count;
+                same.false_count += branch.false_count;
+            }
+            None => self.branches.push(branch),
+        }
+    }
+}
+
+impl BranchCount {
+    fn is_at_place_of(&self, other: &BranchCount) -> bool {
+        let place = |branch: &BranchCount| (branch.line, branch.column, branch.end_line, branch.end_column);
+        self.file == other.file && place(self) == place(other)
+    }
+}
+
+/// llvm-profdata and llvm-cov over one raw profile.
+pub(crate) fn measure_profile(tools: &Tools, executable: &Path, raw: &Path) -> Result<Coverage, ReplayError> {
+    let indexed = raw.with_extension("profdata");
+    succeed("llvm-profdata", Command::new(&tools.profdata).args(["merge", "-o"]).arg(&indexed).arg(raw))?;
+    let mut command = Command::new(&tools.cov);
+    command.args(["export", "--format=text", "--skip-expansions", "--num-threads=1"]);
+    command.arg(joined("--instr-profile=", &indexed)).arg(executable);
+    let output = succeed("llvm-cov", &mut command)?;
+    read_export(&output.stdout)
+}
+
+#[derive(Deserialize)]
+struct Export {
+    data: Vec<ExportData>,
+}
+
+#[derive(Deserialize)]
+struct ExportData {
+    #[serde(default)]
+    functions: Vec<ExportFunction>,
+}
+
+#[derive(Deserialize)]
+struct ExportFunction {
+    name: String,
+    count: u64,
+    filenames: Vec<PathBuf>,
+    /// Line, column, end line, end column, true count, false count, file, expanded file, kind.
+    #[serde(default)]
+    branches: Vec<[u64; 9]>,
+    /// Line, column, end line, end column, count, file, expanded file, kind.
+    regions: Vec<[u64; 8]>,
+}
+
+fn read_export(text: &[u8]) -> Result<Coverage, ReplayError> {
+    let export: Export = serde_json::from_slice(text).map_err(|error| ReplayError::Tool {
+        tool: "llvm-cov",
+        message: format!("its export is not as known: {error}"),
+    })?;
+    let mut coverage = Coverage::default();
+    let mut known = HashMap::new();
+    for function in export.data.into_iter().flat_map(|data| data.functions) {
+        let (identity, function) = (function.identity(), function.convert());
+        if function.name.starts_with("__bw_") {
+            continue;
+        }
+        match known.get(&identity) {
+            Some(&index) => merge_at(&mut coverage, index, function),
+            None => {
+                known.insert(identity, coverage.functions.len());
+                coverage.functions.push(function);
+            }
+        }
+    }
+    Ok(coverage)
+}
+
+fn merge_at(coverage: &mut Coverage, index: usize, function: FunctionCoverage) {
+    if let Some(same) = coverage.functions.get_mut(index) {
+        same.merge(function);
+    }
+}
+
+/// Two records with equal identities are the same function of the source.
+#[derive(PartialEq, Eq, Hash)]
+struct Identity {
+    /// `None` in C++, where instances of one template have different names but one place. In C the name decides:
+    /// functions that a macro defines share a place.
+    name: Option<String>,
+    file: Option<PathBuf>,
+    place: Option<[u64; 4]>,
+}
+
+impl ExportFunction {
+    fn identity(&self) -> Identity {
+        let name = plain_name(&self.name);
+        let place = self.regions.first().map(|region| [region[0], region[1], region[2], region[3]]);
+        let name = (!name.starts_with("_Z")).then(|| name.to_string());
+        Identity { name, file: self.filenames.first().cloned(), place }
+    }
+
+    fn convert(self) -> FunctionCoverage {
+        let filenames = self.filenames;
+        let branches = self.branches.iter().filter_map(|branch| convert_branch(branch, &filenames)).collect();
+        FunctionCoverage { name: plain_name(&self.name).to_string(), entries: self.count, branches, filenames }
+    }
+}
+
+fn convert_branch(branch: &[u64; 9], filenames: &[PathBuf]) -> Option<BranchCount> {
+    let [line, column, end_line, end_column, true_count, false_count, file, _, _] = *branch;
+    Some(BranchCount {
+        file: filenames.get(file as usize)?.clone(),
+        line: line as u32,
+        column: column as u32,
+        end_line: end_line as u32,
+        end_column: end_column as u32,
+        true_count,
+        false_count,
+    })
+}
+
+/// `file.c:name` is how llvm-cov writes a static function.
+fn plain_name(name: &str) -> &str {
+    name.rsplit([':', ';']).next().unwrap_or(name)
+}

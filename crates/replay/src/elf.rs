@@ -1,0 +1,107 @@
+//! Reads the symbol names of an ELF object file: 64 bits, little-endian, which is what clang makes on the machines that
+//! the harness supports.
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Symbols {
+    /// Strong definitions with external linkage.
+    pub defined: Vec<String>,
+    pub undefined: Vec<String>,
+}
+
+const SECTION_IS_SYMBOL_TABLE: u32 = 2;
+const UNDEFINED_SECTION: u16 = 0;
+const BIND_GLOBAL: u8 = 1;
+
+/// `None` when the bytes are not such a file.
+pub(crate) fn read_symbols(file: &[u8]) -> Option<Symbols> {
+    if !file.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let sections_at = word(file, 0x28)? as usize;
+    let section_size = half(file, 0x3a)? as usize;
+    let mut section_count = half(file, 0x3c)? as usize;
+    if section_count == 0 {
+        // More than 65,279 sections: the number stands in the size of section 0.
+        section_count = word(file, sections_at.checked_add(0x20)?)? as usize;
+    }
+    let section = |index: usize| Section::read(file, sections_at.checked_add(index.checked_mul(section_size)?)?);
+    let table = (0..section_count).filter_map(section).find(|section| section.kind == SECTION_IS_SYMBOL_TABLE);
+    let Some(table) = table else { return Some(Symbols::default()) };
+    let names = section(table.link as usize)?.bytes(file)?;
+    let mut symbols = Symbols::default();
+    for symbol in table.bytes(file)?.chunks_exact(24) {
+        symbols.add(symbol, names)?;
+    }
+    Some(symbols)
+}
+
+impl Symbols {
+    fn add(&mut self, symbol: &[u8], names: &[u8]) -> Option<()> {
+        let bind = symbol[4] >> 4;
+        let section = half(symbol, 6)?;
+        let name = name_at(names, u32_at(symbol, 0)? as usize)?;
+        if name.is_empty() {
+            return Some(());
+        }
+        if section == UNDEFINED_SECTION {
+            self.undefined.push(name);
+        } else if bind == BIND_GLOBAL {
+            self.defined.push(name);
+        }
+        Some(())
+    }
+}
+
+struct Section {
+    kind: u32,
+    link: u32,
+    offset: usize,
+    size: usize,
+}
+
+impl Section {
+    fn read(file: &[u8], at: usize) -> Option<Section> {
+        Some(Section {
+            kind: u32_at(file, at.checked_add(4)?)?,
+            offset: word(file, at.checked_add(0x18)?)? as usize,
+            size: word(file, at.checked_add(0x20)?)? as usize,
+            link: u32_at(file, at.checked_add(0x28)?)?,
+        })
+    }
+
+    fn bytes<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
+        file.get(self.offset..self.offset.checked_add(self.size)?)
+    }
+}
+
+fn name_at(names: &[u8], at: usize) -> Option<String> {
+    let tail = names.get(at..)?;
+    let length = tail.iter().position(|&byte| byte == 0)?;
+    Some(String::from_utf8_lossy(&tail[..length]).into_owned())
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_files_and_damaged_files_are_refused_without_a_panic() {
+        assert_eq!(read_symbols(b""), None);
+        assert_eq!(read_symbols(b"!<arch>\n"), None);
+        let mut damaged = b"\x7fELF\x02\x01".to_vec();
+        damaged.resize(64, 0xff);
+        let _ = read_symbols(&damaged);
+    }
+}

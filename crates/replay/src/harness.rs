@@ -1,0 +1,392 @@
+//! The two executables of a translation unit, and how tests run on them.
+
+use std::fs;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use branchwise_program::map::{Language, Marker};
+use branchwise_program::types::TypeTable;
+use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
+use tempfile::TempDir;
+
+use crate::batch::{Answer, Batch, Counters, Purpose, RawResult, read_answer};
+use crate::case::{NativeEnd, Observation, TestCase};
+use crate::compile::{Executables, build_executables, is_sanitized, plain_name, write};
+use crate::coverage::{Coverage, measure_profile};
+use crate::layout::Shapes;
+use crate::{ReplayError, Sources, Tools, md5};
+
+/// What one test may use.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Processor time; a test that sleeps is stopped after three times as long by the clock. Default 1000.
+    pub milliseconds: u64,
+    /// Address space beyond what the harness itself needs; not enforced under sanitizers. Default 1024.
+    pub memory_megabytes: u64,
+    /// Marker events kept; later ones are dropped and the observation says so. Default 2^20.
+    pub log_entries: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { milliseconds: 1000, memory_megabytes: 1024, log_entries: 1 << 20 }
+    }
+}
+
+/// A translation unit compiled for replay; lives in a temporary folder that goes when this does.
+#[derive(Debug)]
+pub struct Harness {
+    tools: Tools,
+    limits: Limits,
+    executables: Executables,
+    pub(crate) types: TypeTable,
+    pub(crate) markers: IdVec<MarkerId, Marker>,
+    pub(crate) units: IdVec<FunctionId, Unit>,
+    pub(crate) shapes: Shapes,
+    batches: u64,
+    folder: TempDir,
+}
+
+/// What a replay needs to know of a function.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub name: String,
+    pub symbol: String,
+    pub result: TypeId,
+    pub inputs: Vec<TypeId>,
+    /// Index into the table of drivers, or why there is none.
+    pub driver: Result<u64, String>,
+    /// What names its profile record.
+    pub record: u64,
+}
+
+impl Harness {
+    /// Compiles and links both texts, once per translation unit.
+    pub fn build(tools: &Tools, sources: &Sources, mut limits: Limits) -> Result<Harness, ReplayError> {
+        let folder = tempfile::Builder::new()
+            .prefix("branchwise-")
+            .tempdir()
+            .map_err(ReplayError::io("make a temporary folder"))?;
+        let work = folder.path().join("work");
+        fs::create_dir(&work).map_err(ReplayError::io("make a temporary folder"))?;
+        let mut drivers = Vec::new();
+        let units = sources.map.functions.values().map(|function| unit_of(function, &mut drivers)).collect();
+        let executables = build_executables(tools, sources, &drivers, folder.path())?;
+        if is_sanitized(sources.flags) {
+            // Sanitizers reserve terabytes of address space.
+            limits.memory_megabytes = 0;
+        }
+        Ok(Harness {
+            tools: tools.clone(),
+            limits,
+            executables,
+            types: sources.map.types.clone(),
+            markers: sources.map.markers.clone(),
+            units,
+            shapes: Shapes::default(),
+            batches: 0,
+            folder,
+        })
+    }
+
+    /// Runs each case natively in a forked child of its own; observations come in the order of the cases.
+    pub fn run(&mut self, cases: &[TestCase]) -> Result<Vec<Observation>, ReplayError> {
+        let mut observations = Vec::with_capacity(cases.len());
+        while observations.len() < cases.len() {
+            self.run_from(cases, &mut observations)?;
+        }
+        Ok(observations)
+    }
+
+    /// Runs the cases on the unmarked build and measures with llvm-cov.
+    pub fn measure(&mut self, cases: &[TestCase]) -> Result<Coverage, ReplayError> {
+        let mut batch = Batch::new();
+        self.add_group(&mut batch, Counters::All, cases, 0)?;
+        let profiled = self.profile(batch, Purpose::Profile)?;
+        self.coverage_of(&profiled, 0)
+    }
+
+    /// One coverage for each suite. Every suite costs a run of llvm-cov over the whole file; see
+    /// [`Harness::measure_units`] for many functions of one file.
+    pub fn measure_many(&mut self, suites: &[Vec<TestCase>]) -> Result<Vec<Coverage>, ReplayError> {
+        let mut batch = Batch::new();
+        let mut first = 0;
+        for suite in suites {
+            self.add_group(&mut batch, Counters::All, suite, first)?;
+            first += suite.len();
+        }
+        let profiled = self.profile(batch, Purpose::ProfilePerGroup)?;
+        (0..suites.len()).map(|index| self.coverage_of(&profiled, index)).collect()
+    }
+
+    /// Measures all suites with one run of llvm-cov: the counts of a function under test are those of its own suite
+    /// only, those of other functions are zero.
+    pub fn measure_units(&mut self, units: &[(FunctionId, Vec<TestCase>)]) -> Result<Coverage, ReplayError> {
+        let mut batch = Batch::new();
+        let mut first = 0;
+        for (function, suite) in units {
+            let record = self.unit(*function, first)?.record;
+            self.add_group(&mut batch, Counters::Record(record), suite, first)?;
+            first += suite.len();
+        }
+        let profiled = self.profile(batch, Purpose::Profile)?;
+        let mut coverage = self.coverage_of(&profiled, 0)?;
+        let missed: Vec<_> = units
+            .iter()
+            .zip(&profiled.groups)
+            .filter(|((function, _), group)| {
+                group.records == 0 || group.returned && !self.was_entered(*function, &coverage)
+            })
+            .map(|(unit, _)| unit)
+            .collect();
+        for (function, suite) in missed {
+            self.measure_alone(*function, suite, &mut coverage)?;
+        }
+        Ok(coverage)
+    }
+
+    /// A test returned, so its function was entered: if the profile does not show that, its record was not found by
+    /// name, and the slow way is the right one.
+    fn was_entered(&self, function: FunctionId, coverage: &Coverage) -> bool {
+        let Some(unit) = self.units.get(function) else { return false };
+        coverage.function_named(&unit.symbol).is_some_and(|function| function.entries > 0)
+    }
+
+    fn measure_alone(
+        &mut self,
+        function: FunctionId,
+        suite: &[TestCase],
+        coverage: &mut Coverage,
+    ) -> Result<(), ReplayError> {
+        let symbol = self.unit(function, 0)?.symbol.clone();
+        let alone = self.measure(suite)?;
+        let measured = alone.functions.into_iter().find(|measured| measured.name == symbol);
+        let place = coverage.functions.iter_mut().find(|measured| measured.name == symbol);
+        if let (Some(measured), Some(place)) = (measured, place) {
+            *place = measured;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unit(&self, function: FunctionId, case: usize) -> Result<&Unit, ReplayError> {
+        self.units
+            .get(function)
+            .ok_or_else(|| ReplayError::Case { case, message: format!("the map has no function {function}") })
+    }
+
+    /// `first` is the number of the group's first case, for messages.
+    fn add_group(
+        &self,
+        batch: &mut Batch,
+        counters: Counters,
+        cases: &[TestCase],
+        first: usize,
+    ) -> Result<(), ReplayError> {
+        batch.begin_group(counters, cases.len());
+        for (index, case) in cases.iter().enumerate() {
+            self.add_case(batch, case, first + index)?;
+        }
+        Ok(())
+    }
+
+    fn add_case(&self, batch: &mut Batch, case: &TestCase, index: usize) -> Result<(), ReplayError> {
+        let wrong = |message| ReplayError::Case { case: index, message };
+        let unit = self.unit(case.function, index)?;
+        let driver =
+            unit.driver.clone().map_err(|reason| ReplayError::NoDriver { function: unit.name.clone(), reason })?;
+        self.check_inputs(unit, case).map_err(wrong)?;
+        let result_bytes = self.types.get(unit.result).map_or(0, |result| result.size);
+        batch.add(driver, case, result_bytes, &self.types).map_err(wrong)
+    }
+
+    /// The driver's variables have the size of their types: more bytes would be written over something else.
+    fn check_inputs(&self, unit: &Unit, case: &TestCase) -> Result<(), String> {
+        if unit.inputs.len() != case.inputs.len() {
+            return Err(format!("'{}' has {} inputs, not {}", unit.name, unit.inputs.len(), case.inputs.len()));
+        }
+        for (index, (type_id, blob)) in unit.inputs.iter().zip(&case.inputs).enumerate() {
+            let Some(expected) = self.types.get(*type_id) else { continue };
+            if expected.size != blob.bytes.len() as u64 {
+                let (spelling, size, given) = (&expected.spelling, expected.size, blob.bytes.len());
+                return Err(format!("input {index} of '{}' is '{spelling}' of {size} bytes, not {given}", unit.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the cases that have no observation yet. Adds at least one observation.
+    fn run_from(&mut self, cases: &[TestCase], observations: &mut Vec<Observation>) -> Result<(), ReplayError> {
+        let mut batch = Batch::new();
+        let done = observations.len();
+        self.add_group(&mut batch, Counters::All, &cases[done..], done)?;
+        let mut process = self.start(&mut batch, Purpose::Observe)?;
+        loop {
+            match process.next()? {
+                Answer::Started | Answer::Group(_) => {}
+                Answer::Test(raw) => {
+                    let index = observations.len();
+                    let (Some(case), Some(placement)) = (cases.get(index), batch.placements().get(index - done)) else {
+                        return Err(out_of_step());
+                    };
+                    observations.push(self.observation(case, placement, raw));
+                }
+                Answer::End if observations.len() == cases.len() => return Ok(()),
+                Answer::End => return Err(out_of_step()),
+                Answer::Died => break,
+            }
+        }
+        // The unit can do that, with kill(getppid(), …): it counts as the end of that test.
+        let signal = process.signal_of_death()?;
+        let Some(case) = cases.get(observations.len()) else { return Ok(()) };
+        let raw = RawResult { end: NativeEnd::Signal(signal), truncated: true, log: Vec::new(), outputs: Vec::new() };
+        observations.push(self.observation(case, &Default::default(), raw));
+        Ok(())
+    }
+
+    fn profile(&mut self, mut batch: Batch, purpose: Purpose) -> Result<Profiled, ReplayError> {
+        let mut process = self.start(&mut batch, purpose)?;
+        let mut groups = Vec::new();
+        let mut returned = false;
+        loop {
+            match process.next()? {
+                Answer::Started => {}
+                Answer::Test(raw) => returned |= raw.end == NativeEnd::Returned,
+                Answer::Group(records) => {
+                    groups.push(ProfiledGroup { returned: std::mem::take(&mut returned), records })
+                }
+                Answer::End => return Ok(Profiled { prefix: process.prefix.clone(), groups }),
+                Answer::Died => {
+                    let signal = process.signal_of_death()?;
+                    let message = format!("a test ended it with signal {signal} while coverage was measured");
+                    return Err(ReplayError::Harness { message });
+                }
+            }
+        }
+    }
+
+    fn coverage_of(&self, profiled: &Profiled, group: usize) -> Result<Coverage, ReplayError> {
+        let raw = profiled.file(group);
+        let coverage = measure_profile(&self.tools, &self.executables.plain, &raw);
+        for file in [raw.with_extension("profdata"), raw] {
+            // Only to save room: the folder goes at the end anyway.
+            let _ = fs::remove_file(file);
+        }
+        coverage
+    }
+
+    fn start(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Process, ReplayError> {
+        self.batches += 1;
+        let prefix = self.folder.path().join(format!("batch{}-", self.batches));
+        let file = self.folder.path().join("batch");
+        write(&file, batch.finish(&self.limits, purpose))?;
+        let executable = match purpose {
+            Purpose::Observe => &self.executables.marked,
+            Purpose::Profile | Purpose::ProfilePerGroup => &self.executables.plain,
+        };
+        Process::start(executable, &file, prefix, &self.folder.path().join("work"))
+    }
+}
+
+fn unit_of(function: &branchwise_program::map::Function, drivers: &mut Vec<String>) -> Unit {
+    let driver = function.driver.clone().map(|name| {
+        drivers.push(name);
+        drivers.len() as u64 - 1
+    });
+    Unit {
+        name: function.name.clone(),
+        symbol: function.symbol.clone(),
+        result: function.result,
+        inputs: function.inputs.iter().map(|input| input.type_id).collect(),
+        driver,
+        record: record_of(&function.symbol, function.internal, function.language),
+    }
+}
+
+/// LLVM's name of the profile record: a static function has the file that was compiled before its name.
+fn record_of(symbol: &str, internal: bool, language: Language) -> u64 {
+    match internal {
+        true => md5::low_64_bits(format!("{};{symbol}", plain_name(language)).as_bytes()),
+        false => md5::low_64_bits(symbol.as_bytes()),
+    }
+}
+
+fn out_of_step() -> ReplayError {
+    ReplayError::Harness { message: "its answers do not match the tests".to_string() }
+}
+
+/// What a batch left for llvm-profdata.
+#[derive(Debug)]
+struct Profiled {
+    prefix: PathBuf,
+    groups: Vec<ProfiledGroup>,
+}
+
+#[derive(Debug)]
+struct ProfiledGroup {
+    /// At least one of its tests came back.
+    returned: bool,
+    /// How many profile records the runtime found for its function.
+    records: u64,
+}
+
+impl Profiled {
+    fn file(&self, group: usize) -> PathBuf {
+        let mut name = self.prefix.clone().into_os_string();
+        name.push(group.to_string());
+        PathBuf::from(name)
+    }
+}
+
+/// A running executable that works through a batch.
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    answers: BufReader<std::process::ChildStdout>,
+    prefix: PathBuf,
+    started: bool,
+}
+
+impl Process {
+    fn start(executable: &Path, batch: &Path, prefix: PathBuf, work: &Path) -> Result<Process, ReplayError> {
+        let mut child = Command::new(executable)
+            .arg(batch)
+            .arg(&prefix)
+            .arg(work)
+            // The environment of whoever runs us must not change what a test does.
+            .env_clear()
+            .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("TZ", "UTC0")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(ReplayError::io(format!("start '{}'", executable.display())))?;
+        let pipe = child.stdout.take();
+        let answers = pipe.ok_or_else(|| ReplayError::Harness { message: "it has no output".to_string() })?;
+        Ok(Process { child, answers: BufReader::with_capacity(1 << 16, answers), prefix, started: false })
+    }
+
+    fn next(&mut self) -> Result<Answer, ReplayError> {
+        let answer = read_answer(&mut self.answers)?;
+        self.started |= matches!(answer, Answer::Started);
+        Ok(answer)
+    }
+
+    /// After [`Answer::Died`]. An error unless a test can have done it.
+    fn signal_of_death(&mut self) -> Result<i32, ReplayError> {
+        use std::os::unix::process::ExitStatusExt;
+        let status = self.child.wait().map_err(ReplayError::io("wait for the test harness"))?;
+        match status.signal() {
+            Some(signal) if self.started && signal != libc::SIGINT => Ok(signal),
+            _ => Err(ReplayError::Harness { message: format!("it stopped early ({status})") }),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // After an error it may still run; when it has ended, both calls do nothing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,114 @@
+//! From what the native side reports to an [`Observation`].
+
+use branchwise_program::MarkerId;
+use branchwise_program::map::{Event, Marker, MarkerKind};
+
+use crate::Harness;
+use crate::batch::{RawEntry, RawOutput, RawPlace, RawResult};
+use crate::case::{Blob, ForeignPointer, NativeEnd, Observation, TestCase, Within};
+use crate::layout::Placement;
+
+impl Harness {
+    pub(crate) fn observation(&mut self, case: &TestCase, placement: &Placement, raw: RawResult) -> Observation {
+        let (events, damaged) = self.events(&raw.log);
+        let mut observation = Observation {
+            end: raw.end,
+            events,
+            truncated: raw.truncated || damaged,
+            result: None,
+            inputs_after: vec![None; case.inputs.len()],
+            objects_after: Vec::new(),
+            foreign: Vec::new(),
+            freed: Vec::new(),
+        };
+        if raw.end == NativeEnd::Returned {
+            self.add_outputs(&mut observation, case, placement, raw.outputs);
+        }
+        observation
+    }
+
+    /// An entry that no marker writes is the work of a wild pointer: the log is good up to there.
+    fn events(&self, log: &[RawEntry]) -> (Vec<Event>, bool) {
+        let mut events = Vec::with_capacity(log.len());
+        for entry in log {
+            let id = MarkerId(entry.marker);
+            let Some(outcome) = self.markers.get(id).and_then(|marker| outcome_of(marker, entry)) else {
+                return (events, true);
+            };
+            events.push(Event { marker: id, outcome });
+        }
+        (events, false)
+    }
+
+    fn add_outputs(
+        &mut self,
+        observation: &mut Observation,
+        case: &TestCase,
+        placement: &Placement,
+        outputs: Vec<RawOutput>,
+    ) {
+        let mut objects = vec![None; case.objects.len()];
+        for output in outputs {
+            let Some(within) = place_of(output.what) else { continue };
+            let Some((blob, foreign)) = self.settled(case, placement, within, output.bytes) else { continue };
+            match within {
+                Within::Result => observation.result = Some(blob),
+                Within::Input(index) => put(&mut observation.inputs_after, index, blob),
+                Within::Object(index) => put(&mut objects, index, blob),
+            }
+            observation.foreign.extend(foreign.into_iter().map(|at| ForeignPointer { within, at }));
+        }
+        observation.foreign.sort_unstable();
+        observation.freed = (0..objects.len()).filter(|&index| objects[index].is_none()).collect();
+        observation.objects_after = objects.into_iter().map(Option::unwrap_or_default).collect();
+    }
+
+    fn settled(
+        &mut self,
+        case: &TestCase,
+        placement: &Placement,
+        within: Within,
+        bytes: Vec<u8>,
+    ) -> Option<(Blob, Vec<u64>)> {
+        let unit = self.units.get(case.function)?;
+        let type_id = match within {
+            Within::Result => unit.result,
+            Within::Input(index) => *unit.inputs.get(index)?,
+            Within::Object(index) => case.objects.get(index)?.element,
+        };
+        Some(placement.settled(bytes, self.shapes.of(&self.types, type_id)))
+    }
+}
+
+fn put(blobs: &mut [Option<Blob>], index: usize, blob: Blob) {
+    if let Some(place) = blobs.get_mut(index) {
+        *place = Some(blob);
+    }
+}
+
+fn place_of(what: RawPlace) -> Option<Within> {
+    match what {
+        RawPlace::Output(0) => Some(Within::Result),
+        RawPlace::Output(index) => Some(Within::Input(usize::try_from(index).ok()? - 1)),
+        RawPlace::Object(index) => Some(Within::Object(usize::try_from(index).ok()?)),
+    }
+}
+
+fn outcome_of(marker: &Marker, entry: &RawEntry) -> Option<u32> {
+    match &marker.kind {
+        MarkerKind::Condition { .. } if !entry.is_switch => Some(u32::from(entry.value != 0)),
+        MarkerKind::Switch { bits, signed, .. } if entry.is_switch => {
+            marker.switch_outcome(switch_value(entry.value, *bits, *signed))
+        }
+        _ => None,
+    }
+}
+
+/// The marker hands every switch value on as a `long long`; an `unsigned long long` has lost its sign on the way.
+fn switch_value(value: i64, bits: u32, signed: bool) -> i128 {
+    match (signed, bits) {
+        (true, _) => i128::from(value),
+        (false, 0 | 64..) => i128::from(value as u64),
+        (false, bits) => i128::from(value as u64 & ((1 << bits) - 1)),
+    }
+}

@@ -1,0 +1,530 @@
+/* The native side of a replay: runs every test of a batch in a forked child over the loaded unit.
+ *
+ * The batch (argv[1]) is a file of 64-bit words written by batch.rs; results leave through standard output as words;
+ * profiles go to files whose names begin with argv[2]; tests run in the folder argv[3], which is emptied after each.
+ * Marker log, outputs and profile counters lie in shared memory, so a child needs no cooperation to be observed: what
+ * it did before a crash, an endless loop or a SIGKILL is there. User symbols are renamed before linking (compile.rs), so
+ * nothing here can be replaced by a function of the user's with the same name.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096ul
+#define MAGIC 0x31797061706c7762ull
+
+enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2 };
+enum { TAG_TEST = 1, TAG_GROUP = 2, TAG_END = 3, TAG_FAILURE = 4, TAG_STARTED = 5 };
+enum { END_RETURNED, END_EXITED, END_SIGNAL, END_TIME_LIMIT };
+enum { KIND_OUTPUT, KIND_OBJECT };
+enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH, FAILURE_MEMORY, FAILURE_PROFILE, FAILURE_FOLDER };
+
+struct header {
+    uint64_t magic, flags, milliseconds, memory_bytes, log_entries, output_bytes;
+    uint64_t region_base, region_bytes, object_count, group_count;
+};
+
+struct group {
+    uint64_t only_record, record, test_count;
+};
+
+struct test {
+    uint64_t driver, input_count, object_count;
+    const uint64_t *inputs, *objects, *end;
+};
+
+struct entry {
+    uint32_t marker, is_switch;
+    int64_t value;
+};
+
+struct shared {
+    uint64_t returned, failure, truncated, log_count, output_words;
+};
+
+extern void (*const __bw_drivers[])(void);
+
+static const struct header *header;
+static struct test test;
+static struct shared *shared;
+static struct entry *log_entries;
+static uint64_t *outputs;
+static size_t shared_bytes;
+static unsigned char *freed;
+static int results;
+
+/* ---- what the unit calls ---- */
+
+static inline void record(uint32_t marker, uint32_t is_switch, int64_t value) {
+    uint64_t at = shared->log_count;
+    if (at >= header->log_entries) {
+        shared->truncated = 1;
+        return;
+    }
+    log_entries[at] = (struct entry){marker, is_switch, value};
+    shared->log_count = at + 1;
+}
+
+int __bw_condition(unsigned marker, int value) {
+    record(marker, 0, value != 0);
+    return value != 0;
+}
+
+void __bw_switch(unsigned marker, long long value) { record(marker, 1, value); }
+
+static void fail(uint64_t why) {
+    shared->failure = why;
+    _exit(1);
+}
+
+static const uint64_t *skip_bytes(const uint64_t *words, uint64_t size) { return words + (size + 7) / 8; }
+
+void __bw_input(void *where, unsigned index) {
+    const uint64_t *at = test.inputs;
+    if (index >= test.input_count) fail(FAILURE_BATCH);
+    for (unsigned i = 0; i < index; i++) at = skip_bytes(at + 1, *at);
+    memcpy(where, at + 1, *at);
+}
+
+static void put_output(uint64_t kind, uint64_t index, const void *from, uint64_t size) {
+    uint64_t used = shared->output_words, words = 3 + (size + 7) / 8;
+    if (words > header->output_bytes / 8 - used) fail(FAILURE_OUTPUT);
+    uint64_t *to = outputs + used;
+    to[0] = kind, to[1] = index, to[2] = size;
+    if (size) to[words - 1] = 0;
+    memcpy(to + 3, from, size);
+    shared->output_words = used + words;
+}
+
+void __bw_output(const void *from, unsigned index, unsigned long size) { put_output(KIND_OUTPUT, index, from, size); }
+
+/* ---- objects: each flush against a page that nobody may touch ---- */
+
+static void protect(uint64_t address, uint64_t size, int how) {
+    uint64_t first = address & ~(PAGE - 1), end = (address + size + PAGE - 1) & ~(PAGE - 1);
+    if (end > first && size && mprotect((void *)first, end - first, how) != 0) fail(FAILURE_REGION);
+}
+
+static void place_objects(void) {
+    const uint64_t *at = test.objects;
+    for (uint64_t i = 0; i < test.object_count; i++) {
+        protect(at[0], at[1], PROT_READ | PROT_WRITE);
+        memcpy((void *)at[0], at + 2, at[1]);
+        at = skip_bytes(at + 2, at[1]);
+    }
+}
+
+static void dump_objects(void) {
+    const uint64_t *at = test.objects;
+    for (uint64_t i = 0; i < test.object_count; i++) {
+        if (!freed[i]) put_output(KIND_OBJECT, i, (const void *)at[0], at[1]);
+        at = skip_bytes(at + 2, at[1]);
+    }
+}
+
+static int is_input_memory(const void *pointer) {
+    return (uint64_t)pointer - header->region_base < header->region_bytes;
+}
+
+/* Finds the object that begins at `pointer`; anything else handed to free() aborts, as the C library would. */
+static const uint64_t *live_object(const void *pointer, uint64_t *index) {
+    const uint64_t *at = test.objects;
+    for (uint64_t i = 0; i < test.object_count; i++) {
+        if (at[0] == (uint64_t)pointer && !freed[i]) {
+            *index = i;
+            return at;
+        }
+        at = skip_bytes(at + 2, at[1]);
+    }
+    abort();
+}
+
+/* The unit's free(): an input object may be given back like memory of malloc(); later use of it traps. */
+void __bw_free(void *pointer) {
+    uint64_t index;
+    if (!is_input_memory(pointer)) {
+        free(pointer);
+        return;
+    }
+    const uint64_t *object = live_object(pointer, &index);
+    protect(object[0], object[1], PROT_NONE);
+    freed[index] = 1;
+}
+
+void *__bw_realloc(void *pointer, size_t size) {
+    uint64_t index;
+    if (!is_input_memory(pointer)) return realloc(pointer, size);
+    const uint64_t *object = live_object(pointer, &index);
+    void *moved = malloc(size);
+    if (moved) {
+        memcpy(moved, pointer, size < object[1] ? size : object[1]);
+        __bw_free(pointer);
+    }
+    return moved;
+}
+
+/* ---- results ---- */
+
+static void send_bytes(const void *from, size_t size) {
+    const char *at = from;
+    while (size) {
+        ssize_t sent = write(results, at, size);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) _exit(2);
+        at += sent;
+        size -= (size_t)sent;
+    }
+}
+
+static void send_tag(uint64_t tag) { send_bytes(&tag, sizeof tag); }
+
+static void give_up(uint64_t why) {
+    uint64_t words[2] = {TAG_FAILURE, why};
+    send_bytes(words, sizeof words);
+    _exit(1);
+}
+
+static void send_result(uint64_t end, uint64_t detail) {
+    uint64_t details = header->flags & FLAG_DETAILS, log_count = shared->log_count, words = shared->output_words;
+    /* A wild write of the unit may have hit the counts; never believe them beyond what there is. */
+    if (log_count > header->log_entries) log_count = header->log_entries;
+    if (words > header->output_bytes / 8) words = 0;
+    if (!details) log_count = words = 0;
+    if (end != END_RETURNED) words = 0;
+    uint64_t head[6] = {TAG_TEST, end, detail, shared->truncated, log_count, words};
+    send_bytes(head, sizeof head);
+    send_bytes(log_entries, log_count * sizeof *log_entries);
+    send_bytes(outputs, words * 8);
+}
+
+/* ---- one test ---- */
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status, (void)kind;
+    if (place->level > 0) remove(path);
+    return 0;
+}
+
+/* Files that a test makes must not be there for the next one. */
+static void clear_folder(void) {
+    int entries = 0;
+    DIR *folder = opendir(".");
+    if (!folder) return;
+    while (entries < 3 && readdir(folder)) entries++;
+    closedir(folder);
+    if (entries > 2) nftw(".", remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Variables that the unit forgets to initialise must not show what an earlier test left on the stack. */
+static __attribute__((noinline)) void scrub_stack(void) {
+    volatile uint64_t area[4096];
+    for (int i = 0; i < 4096; i++) area[i] = 0;
+}
+
+static void prepare_profile(void);
+
+static void run_child(void) {
+    sigset_t none;
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(results);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    place_objects();
+    prepare_profile();
+    scrub_stack();
+    __bw_drivers[test.driver]();
+    dump_objects();
+    shared->returned = 1;
+    _exit(0);
+}
+
+static int64_t milliseconds_of(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return -1;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t processor_milliseconds(pid_t child) {
+    clockid_t clock;
+    if (clock_getcpuclockid(child, &clock) != 0) return -1;
+    return milliseconds_of(clock);
+}
+
+/* Sleeps until the child may have ended, or its limit may be reached. */
+static void sleep_until_signal(int64_t milliseconds) {
+    sigset_t wanted;
+    struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCHLD);
+    sigtimedwait(&wanted, NULL, &time);
+}
+
+/* Waits without reaping. The limit is processor time, so that a busy machine does not change results; a child that
+ * sleeps is stopped after three times the limit by the clock. Returns whether the limit was reached. */
+static int wait_for_end(pid_t child) {
+    int64_t begin = milliseconds_of(CLOCK_MONOTONIC), limit = (int64_t)header->milliseconds;
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child) return 0;
+        int64_t elapsed = milliseconds_of(CLOCK_MONOTONIC) - begin, used = processor_milliseconds(child);
+        if (used < 0) used = elapsed;
+        if (used >= limit || elapsed >= 3 * limit) return 1;
+        sleep_until_signal(limit - used);
+    }
+}
+
+static pid_t fork_patiently(void) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        pid_t child = fork();
+        if (child >= 0 || errno != EAGAIN) return child;
+        usleep(10000);
+    }
+    return -1;
+}
+
+static void run_test(void) {
+    int status = 0;
+    *shared = (struct shared){0};
+    pid_t child = fork_patiently();
+    if (child == 0) run_child();
+    if (child < 0) give_up(FAILURE_FORK);
+    int late = wait_for_end(child);
+    /* Also ends what the unit itself has forked; the child is not reaped yet, so the group is still its own. */
+    kill(child, SIGKILL);
+    kill(-child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    clear_folder();
+    /* All three must agree, for a wild write of the unit could have set one of them. */
+    if (shared->failure && !shared->returned && status == W_EXITCODE(1, 0)) give_up(shared->failure);
+    if (WIFEXITED(status) && shared->returned) send_result(END_RETURNED, 0);
+    else if (WIFEXITED(status)) send_result(END_EXITED, (uint64_t)WEXITSTATUS(status));
+    else if (late) send_result(END_TIME_LIMIT, 0);
+    else send_result(END_SIGNAL, (uint64_t)WTERMSIG(status));
+}
+
+/* ---- coverage: children count into shared memory, this process writes the profile ---- */
+
+#ifdef BW_PROFILE
+
+/* INSTR_PROF_DATA of LLVM 19 (llvm/ProfileData/InstrProfData.inc); checked against the section's size below. */
+struct profile_data {
+    uint64_t name_hash, function_hash;
+    intptr_t relative_counters, relative_bitmap;
+    void *function, *values;
+    uint32_t counter_count;
+    uint16_t value_sites[3];
+    uint32_t bitmap_bytes;
+};
+
+/* Defined here, so that the runtime's own start-up code, which would write a profile at every exit(), stays out. */
+int __llvm_profile_runtime;
+/* Instrumented code adds this to the address of every counter (-runtime-counter-relocation). */
+extern intptr_t __llvm_profile_counter_bias;
+extern char *__llvm_profile_begin_counters(void);
+extern char *__llvm_profile_end_counters(void);
+extern const struct profile_data *__llvm_profile_begin_data(void);
+extern const struct profile_data *__llvm_profile_end_data(void);
+extern uint64_t __llvm_profile_get_num_data(const void *begin, const void *end);
+extern void __llvm_profile_set_filename(const char *name);
+extern int __llvm_profile_write_file(void);
+
+static uint64_t *counted, *total;
+static size_t counter_count;
+
+static void prepare_profile(void) {
+    __llvm_profile_counter_bias = (char *)counted - __llvm_profile_begin_counters();
+}
+
+static void set_up_profile(void) {
+    const char *begin = (const char *)__llvm_profile_begin_data(), *end = (const char *)__llvm_profile_end_data();
+    if (__llvm_profile_get_num_data(begin, end) * sizeof(struct profile_data) != (size_t)(end - begin))
+        give_up(FAILURE_PROFILE);
+    counter_count = (size_t)(__llvm_profile_end_counters() - __llvm_profile_begin_counters()) / 8;
+    counted = mmap(NULL, counter_count * 8 + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    total = calloc(counter_count + 1, 8);
+    if (counted == MAP_FAILED || !total) give_up(FAILURE_MEMORY);
+}
+
+static void add_counters(size_t first, size_t count) {
+    for (size_t i = first; i < first + count && i < counter_count; i++) total[i] += counted[i];
+}
+
+/* Adds the counters of the function with this name only; returns how many records bear it. */
+static uint64_t add_record(uint64_t name_hash) {
+    uint64_t found = 0;
+    const struct profile_data *data = __llvm_profile_begin_data(), *end = __llvm_profile_end_data();
+    for (; data < end; data++) {
+        if (data->name_hash != name_hash) continue;
+        const char *counters = (const char *)data + data->relative_counters;
+        add_counters((size_t)(counters - __llvm_profile_begin_counters()) / 8, data->counter_count);
+        found++;
+    }
+    return found;
+}
+
+static void write_profile(const char *prefix, uint64_t number) {
+    char name[PAGE], digits[24], *digit = digits + sizeof digits;
+    size_t length = strlen(prefix);
+    *--digit = 0;
+    do *--digit = (char)('0' + number % 10);
+    while (number /= 10);
+    if (length + sizeof digits > sizeof name) give_up(FAILURE_PROFILE);
+    memcpy(name, prefix, length);
+    strcpy(name + length, digit);
+    memcpy(__llvm_profile_begin_counters(), total, counter_count * 8);
+    __llvm_profile_set_filename(name);
+    if (__llvm_profile_write_file() != 0) give_up(FAILURE_PROFILE);
+}
+
+static uint64_t finish_group(const struct group *group, uint64_t number, const char *prefix) {
+    uint64_t found = 0;
+    if (group->only_record) found = add_record(group->record);
+    else add_counters(0, counter_count);
+    memset(counted, 0, counter_count * 8);
+    if (header->flags & FLAG_PROFILE_PER_GROUP) {
+        write_profile(prefix, number);
+        memset(total, 0, counter_count * 8);
+    }
+    return found;
+}
+
+static void finish_batch(const char *prefix) {
+    if (!(header->flags & FLAG_PROFILE_PER_GROUP)) write_profile(prefix, 0);
+}
+
+#else
+
+static void prepare_profile(void) {}
+static void set_up_profile(void) {}
+static uint64_t finish_group(const struct group *group, uint64_t number, const char *prefix) { return 0; }
+static void finish_batch(const char *prefix) {}
+
+#endif
+
+/* ---- the batch ---- */
+
+static size_t map_batch(const char *path) {
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0) give_up(FAILURE_BATCH);
+    header = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (header == MAP_FAILED || header->magic != MAGIC) give_up(FAILURE_BATCH);
+    return (size_t)status.st_size;
+}
+
+static void map_shared(void) {
+    size_t log_bytes = header->log_entries * sizeof(struct entry);
+    shared_bytes = PAGE + log_bytes + header->output_bytes;
+    char *memory = mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    freed = calloc(header->object_count + 1, 1);
+    if (memory == MAP_FAILED || !freed) give_up(FAILURE_MEMORY);
+    shared = (struct shared *)memory;
+    log_entries = (struct entry *)(memory + PAGE);
+    outputs = (uint64_t *)(memory + PAGE + log_bytes);
+}
+
+static void map_region(void) {
+    void *base = (void *)header->region_base;
+    if (!header->region_bytes) return;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    if (mmap(base, header->region_bytes, PROT_NONE, flags, -1, 0) != base) give_up(FAILURE_REGION);
+}
+
+static void limit(int resource, uint64_t most) {
+    struct rlimit limits;
+    if (getrlimit(resource, &limits) != 0) return;
+    if (limits.rlim_cur > most) limits.rlim_cur = most;
+    if (limits.rlim_max > most) limits.rlim_max = most;
+    setrlimit(resource, &limits);
+}
+
+static void set_limits(size_t batch_bytes) {
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_STACK, 8ul << 20);
+    limit(RLIMIT_FSIZE, 64ul << 20);
+    if (header->memory_bytes)
+        limit(RLIMIT_AS, header->memory_bytes + shared_bytes + header->region_bytes + batch_bytes);
+}
+
+/* Results go to a descriptor that the unit does not expect; it reads nothing and prints to nobody. */
+static void redirect(void) {
+    results = fcntl(1, F_DUPFD_CLOEXEC, 200);
+    int null = open("/dev/null", O_RDWR);
+    if (results < 0 || null < 0) _exit(2);
+    for (int descriptor = 0; descriptor < 3; descriptor++) dup2(null, descriptor);
+    if (null > 2) close(null);
+}
+
+static const uint64_t *read_test(const uint64_t *at) {
+    test = (struct test){.driver = at[0], .input_count = at[1], .object_count = at[2], .inputs = at + 3};
+    at += 3;
+    for (uint64_t i = 0; i < test.input_count; i++) at = skip_bytes(at + 1, *at);
+    test.objects = at;
+    for (uint64_t i = 0; i < test.object_count; i++) at = skip_bytes(at + 2, at[1]);
+    return at;
+}
+
+static void run_batch(const char *prefix) {
+    const uint64_t *at = (const uint64_t *)(header + 1);
+    for (uint64_t number = 0; number < header->group_count; number++) {
+        const struct group *group = (const struct group *)at;
+        at = (const uint64_t *)(group + 1);
+        for (uint64_t i = 0; i < group->test_count; i++) {
+            at = read_test(at);
+            run_test();
+        }
+        uint64_t words[2] = {TAG_GROUP, finish_group(group, number, prefix)};
+        send_bytes(words, sizeof words);
+    }
+    finish_batch(prefix);
+}
+
+/* Fixed addresses make a unit that looks at its own addresses repeatable. Where a container forbids it, so be it. */
+static void fix_addresses(char **argv) {
+    int now = personality(0xffffffff);
+    if (now == -1 || (now & ADDR_NO_RANDOMIZE)) return;
+    if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1) return;
+    if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE)) return;
+    execv("/proc/self/exe", argv);
+}
+
+int main(int argc, char **argv) {
+    sigset_t blocked;
+    if (argc < 4) return 2;
+    fix_addresses(argv);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    redirect();
+    if (chdir(argv[3]) != 0) give_up(FAILURE_FOLDER);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    size_t batch_bytes = map_batch(argv[1]);
+    map_shared();
+    map_region();
+    set_up_profile();
+    set_limits(batch_bytes);
+    /* Here as well, so that the first test finds the same heap as the others. */
+    clear_folder();
+    send_tag(TAG_STARTED);
+    run_batch(argv[2]);
+    send_tag(TAG_END);
+    _exit(0);
+}

@@ -1,0 +1,77 @@
+//! The programs of LLVM 19 that a replay needs.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::ReplayError;
+
+const LLVM_FOLDER: &str = "/usr/lib/llvm-19/bin";
+
+#[derive(Debug, Clone)]
+pub struct Tools {
+    pub clang: PathBuf,
+    pub profdata: PathBuf,
+    pub cov: PathBuf,
+    pub objcopy: PathBuf,
+}
+
+impl Tools {
+    /// Looks for `X-19` on the PATH, then for `X` in Debian's folder of LLVM 19.
+    pub fn find() -> Result<Tools, ReplayError> {
+        Ok(Tools {
+            clang: find_tool("clang")?,
+            profdata: find_tool("llvm-profdata")?,
+            cov: find_tool("llvm-cov")?,
+            objcopy: find_tool("llvm-objcopy")?,
+        })
+    }
+
+    /// The first line of `clang --version`.
+    pub fn compiler_version(&self) -> Result<String, ReplayError> {
+        let output = output_of("clang", Command::new(&self.clang).arg("--version"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().next().unwrap_or_default().trim().to_string())
+    }
+}
+
+fn find_tool(name: &str) -> Result<PathBuf, ReplayError> {
+    let versioned = format!("{name}-19");
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&folders).map(|folder| folder.join(&versioned));
+    let installed = Path::new(LLVM_FOLDER).join(name);
+    let places = vec![format!("{versioned} on the PATH"), installed.display().to_string()];
+    on_path
+        .chain([installed])
+        .find(|candidate| candidate.is_file())
+        .ok_or(ReplayError::ToolMissing { tool: name.to_string(), places })
+}
+
+/// Runs a tool to its end with nothing to read; an exit status other than 0 is left to the caller.
+pub(crate) fn output_of(tool: &'static str, command: &mut Command) -> Result<Output, ReplayError> {
+    // Messages are read by us, too: always in English.
+    command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(ReplayError::io(format!("start {tool}")))
+}
+
+/// Runs a tool that must succeed.
+pub(crate) fn succeed(tool: &'static str, command: &mut Command) -> Result<Output, ReplayError> {
+    let output = output_of(tool, command)?;
+    match output.status.success() {
+        true => Ok(output),
+        false => Err(ReplayError::Tool { tool, message: error_text(&output) }),
+    }
+}
+
+/// What a failed tool said; its status when it said nothing.
+pub(crate) fn error_text(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).trim().to_string();
+    if text.is_empty() { output.status.to_string() } else { text }
+}
+
+/// `prefix` and a path as one argument.
+pub(crate) fn joined(prefix: &str, path: &Path) -> std::ffi::OsString {
+    let mut argument = OsStr::new(prefix).to_os_string();
+    argument.push(path);
+    argument
+}
