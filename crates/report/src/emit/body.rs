@@ -9,7 +9,7 @@ use branchwise_program::types::TypeKind;
 use branchwise_replay::{NativeEnd, TestCase};
 
 use super::checks::Checks;
-use super::declare::{declaration, pointer_declaration};
+use super::declare::{declaration, pointer_declaration, type_name};
 use super::initializer::Initializers;
 use super::names::Names;
 use super::objects::{NamedObject, Objects, Shape, Storage};
@@ -117,10 +117,13 @@ impl Writer<'_> {
         let elements = decoder.elements(object, &object.blob);
         let count = elements.len().max(1);
         match named.shape {
-            _ if self.objects.storage == Storage::Heap => {
-                let element = (named.shape == Shape::Array).then_some(object.element);
-                let text = self.array_initializer(element, &elements, name, declared);
-                self.heap_declaration(element, name, count, &text)
+            Shape::Array if self.objects.storage == Storage::Heap => {
+                self.heap_declaration(object.element, name, &elements, declared)
+            }
+            Shape::Bytes if self.objects.storage == Storage::Heap => {
+                let text = self.array_initializer(None, &elements, name, declared);
+                self.body.headers.extend(["stdlib.h", "string.h"]);
+                format!("unsigned char *{name} = branchwise_heap((unsigned char[{count}]){text}, {count})")
             }
             Shape::Single => {
                 let value = elements.first().cloned().unwrap_or(Value::Opaque);
@@ -138,17 +141,20 @@ impl Writer<'_> {
         }
     }
 
-    fn heap_declaration(&mut self, element: Option<TypeId>, name: &str, count: usize, text: &str) -> String {
+    /// `struct node *list = branchwise_heap(&(struct node){ .value = 1 }, sizeof *list)`
+    fn heap_declaration(&mut self, element: TypeId, name: &str, values: &[Value], declared: &[bool]) -> String {
         self.body.headers.extend(["stdlib.h", "string.h"]);
         let types = &self.map.types;
-        let braced = if text.starts_with('"') { format!("{{{text}}}") } else { text.to_owned() };
-        let (pointer, array) = match element {
-            Some(element) => {
-                (pointer_declaration(types, element, name), declaration(types, element, &format!("[{count}]")))
-            }
-            None => (format!("unsigned char *{name}"), format!("unsigned char [{count}]")),
-        };
-        format!("{pointer} = branchwise_heap(({array}){braced}, sizeof({array}))")
+        let pointer = pointer_declaration(types, element, name);
+        let braced = |text: String| if text.starts_with('{') { text } else { format!("{{{text}}}") };
+        if let [value] = values {
+            let text = braced(self.initializer(element, value, &format!("{name}[0]"), declared));
+            return format!("{pointer} = branchwise_heap(&({}){text}, sizeof *{name})", type_name(types, element));
+        }
+        let text = braced(self.array_initializer(Some(element), values, name, declared));
+        let count = values.len().max(1);
+        let array = declaration(types, element, &format!("[{count}]"));
+        format!("{pointer} = branchwise_heap(({array}){text}, {count} * sizeof *{name})")
     }
 
     fn declare_values(&mut self, values: &[Option<String>]) {

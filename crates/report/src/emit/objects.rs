@@ -74,7 +74,7 @@ impl<'a> Objects<'a> {
             let shape = shape(types, object, storage);
             objects.named[index] = Some(NamedObject { name: name.clone(), shape });
             for (position, value) in decoder.elements(object, &object.blob).iter().enumerate() {
-                let wish = if shape == Shape::Single { name.clone() } else { format!("{name}_{position}") };
+                let wish = if object.count == 1 { name.clone() } else { format!("{name}_{position}") };
                 pointers_of(value, &wish, &mut |object, wish| queue.push_back((object, wish)));
             }
         }
