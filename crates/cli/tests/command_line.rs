@@ -11,7 +11,9 @@ fn check(arguments: &[&str], expected: Expect) {
     let mut text = String::new();
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
-            text += &format!("---- {name}\n{}", String::from_utf8_lossy(bytes));
+            text += &format!("---- {name}\n");
+            // clap leaves blanks on otherwise empty lines, which editors and formatters take away from a snapshot.
+            text.extend(String::from_utf8_lossy(bytes).lines().map(|line| format!("{}\n", line.trim_end())));
         }
     }
     expected.assert_eq(&format!("{text}---- exit status {}\n", output.status.code().unwrap_or(-1)));
@@ -48,89 +50,89 @@ fn help_of_generate() {
     check(
         &["generate", "--help"],
         expect![[r#"
-        ---- stdout
-        Generate tests for the functions of C files
+            ---- stdout
+            Generate tests for the functions of C files
 
-        Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured with llvm-cov), how many are proven infeasible, and how many stay unknown.
+            Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured with llvm-cov), how many are proven infeasible, and how many stay unknown.
 
-        Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
+            Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
 
-        Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
+            Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
 
-        Arguments:
-          <FILE>...
-                  C files to generate tests for
+            Arguments:
+              <FILE>...
+                      C files to generate tests for
 
-          [CLANG FLAGS]...
-                  Flags for clang, such as -I and -D
+              [CLANG FLAGS]...
+                      Flags for clang, such as -I and -D
 
-        Options:
-              --function <NAME>
-                  Only this function; may be given several times [default: every function of the files]
+            Options:
+                  --function <NAME>
+                      Only this function; may be given several times [default: every function of the files]
 
-              --scope <SCOPE>
-                  Whose branches are goals
+                  --scope <SCOPE>
+                      Whose branches are goals
 
-                  Possible values:
-                  - unit:      Those of the function itself; what it calls runs along
-                  - reachable: Also those of every function it can reach
-          
-                  [default: unit]
+                      Possible values:
+                      - unit:      Those of the function itself; what it calls runs along
+                      - reachable: Also those of every function it can reach
 
-              --criterion <CRITERION>
-                  What tests shall cover
+                      [default: unit]
 
-                  Possible values:
-                  - branch: Both outcomes of every condition and case label, as llvm-cov counts them
-          
-                  [default: branch]
+                  --criterion <CRITERION>
+                      What tests shall cover
 
-              --strategy <STRATEGY>
-                  How paths are chosen
+                      Possible values:
+                      - branch: Both outcomes of every condition and case label, as llvm-cov counts them
 
-                  Possible values:
-                  - concolic: From the path of one input to its neighbours
-                  - hybrid:   The neighbours that lead nearest to an open goal first
-          
-                  [default: hybrid]
+                      [default: branch]
 
-              --time <SECONDS>
-                  Time for each function
-          
-                  [default: 10]
+                  --strategy <STRATEGY>
+                      How paths are chosen
 
-              --seed <N>
-                  Start of the random choices: the same seed gives the same tests
-          
-                  [default: 0]
+                      Possible values:
+                      - concolic: From the path of one input to its neighbours
+                      - hybrid:   The neighbours that lead nearest to an open goal first
 
-              --out <DIR>
-                  Folder for the tests, report.json and suite.json
-          
-                  [default: branchwise-out]
+                      [default: hybrid]
 
-              --emit <FORMAT>
-                  What tests are written as; may be given several times
+                  --time <SECONDS>
+                      Time for each function
 
-                  Possible values:
-                  - c:     Plain C without a framework
-                  - gtest: C behind GoogleTest
-          
-                  [default: c]
+                      [default: 10]
 
-              --require <PERCENT>
-                  Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+                  --seed <N>
+                      Start of the random choices: the same seed gives the same tests
 
-              --json
-                  Print one JSON object on standard output instead of the table
+                      [default: 0]
 
-          -q, --quiet
-                  Print nothing but errors (and the JSON object, with --json)
+                  --out <DIR>
+                      Folder for the tests, report.json and suite.json
 
-          -h, --help
-                  Print help (see a summary with '-h')
-        ---- exit status 0
-    "#]],
+                      [default: branchwise-out]
+
+                  --emit <FORMAT>
+                      What tests are written as; may be given several times
+
+                      Possible values:
+                      - c:     Plain C without a framework
+                      - gtest: C behind GoogleTest
+
+                      [default: c]
+
+                  --require <PERCENT>
+                      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+
+                  --json
+                      Print one JSON object on standard output instead of the table
+
+              -q, --quiet
+                      Print nothing but errors (and the JSON object, with --json)
+
+              -h, --help
+                      Print help (see a summary with '-h')
+            ---- exit status 0
+        "#]],
     );
 }
 
