@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown.
 #[derive(Debug, Parser)]
-#[command(name = "branchwise", version, max_term_width = 100)]
+#[command(name = "branchwise", version)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
