@@ -17,10 +17,7 @@ pub(crate) fn in_new_context<R: Send + Sync>(run: impl FnOnce() -> R + Send + Sy
 
 /// As [`in_new_context`], and Z3 looks at the clock now and then. Not for the worker, which its client watches:
 /// the timer is a thread for each query and was half the cost of an easy one.
-pub(crate) fn in_new_timed_context<R: Send + Sync>(
-    limits: &Limits,
-    run: impl FnOnce() -> R + Send + Sync,
-) -> R {
+pub(crate) fn in_new_timed_context<R: Send + Sync>(limits: &Limits, run: impl FnOnce() -> R + Send + Sync) -> R {
     let mut configuration = Config::new();
     configuration.set_timeout_msec(limits.milliseconds);
     with_z3_config(&configuration, run)
@@ -51,26 +48,11 @@ fn lazy_core() -> Tactic {
 
 /// The preprocessors that pay, then SAT: for long sums over free variables, and for hard search.
 fn bit_blasting() -> Tactic {
-    let steps = [
-        "propagate-values",
-        "solve-eqs",
-        "elim-uncnstr",
-        "simplify",
-        "bit-blast",
-        "sat",
-    ];
-    steps.iter().fold(Tactic::new("simplify"), |all, step| {
-        all.and_then(&Tactic::new(step))
-    })
+    let steps = ["propagate-values", "solve-eqs", "elim-uncnstr", "simplify", "bit-blast", "sat"];
+    steps.iter().fold(Tactic::new("simplify"), |all, step| all.and_then(&Tactic::new(step)))
 }
 
-fn solve_by(
-    tactic: &Tactic,
-    resource: u32,
-    graph: &Graph,
-    translated: &[Translated],
-    limits: &Limits,
-) -> Reply {
+fn solve_by(tactic: &Tactic, resource: u32, graph: &Graph, translated: &[Translated], limits: &Limits) -> Reply {
     let start = Instant::now();
     let solver = tactic.solver();
     solver.set_params(&parameters(resource));
