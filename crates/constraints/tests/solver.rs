@@ -74,8 +74,15 @@ proptest! {
             let fresh = solver().check(&construction.terms, &query, &Model::new()).answer;
             prop_assert_eq!(answer.is_sat(), fresh.is_sat());
             prop_assert_eq!(answer.is_unsat(), fresh.is_unsat());
-            if let Answer::Sat(model) = answer {
-                hint = model;
+            match answer {
+                Answer::Sat(model) => hint = model,
+                Answer::Unsat(Evidence { core, .. }) => {
+                    prop_assert!(core.iter().all(|term| query.contains(term)));
+                    prop_assert!(solver().check(&construction.terms, &core, &Model::new()).answer.is_unsat());
+                    let more = [core, vec![all[0], all[all.len() - 1]]].concat();
+                    prop_assert!(experienced.check(&construction.terms, &more, &hint).answer.is_unsat());
+                }
+                Answer::Unknown(reason) => prop_assert!(false, "unknown: {reason}"),
             }
         }
     }
@@ -133,6 +140,21 @@ fn each_layer_answers_what_it_can() {
     assert_eq!(layer(&[odd_square, composite]), Layer::Cache);
     assert_eq!(solver.statistics().total(), 8);
     assert_eq!(solver.statistics().smt_calls, 1);
+}
+
+/// `x² = 3` has no root; the conditions on `x` and `y` beside it have nothing to do with that.
+#[test]
+fn a_core_leaves_out_what_does_not_matter() {
+    let (mut terms, x, y) = two_variables();
+    let square = terms.mul(x, x);
+    let no_root = equals(&mut terms, square, 3);
+    let (ordered, ten) = (terms.signed_less(x, y), terms.constant(10, 32));
+    let (small, large) = (terms.signed_less(x, ten), terms.signed_less(ten, y));
+    let mut solver = solver();
+    let solved = solver.check(&terms, &[small, no_root, ordered], &Model::new());
+    assert_eq!(solved.answer, Answer::Unsat(Evidence { layer: Layer::Smt, core: vec![no_root] }));
+    let solved = solver.check(&terms, &[no_root, large, ordered], &Model::new());
+    assert_eq!(solved.answer, Answer::Unsat(Evidence { layer: Layer::Cache, core: vec![no_root] }));
 }
 
 #[test]

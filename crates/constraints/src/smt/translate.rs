@@ -36,8 +36,36 @@ pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
     let (quick, thorough) = (limits.resource / 4, limits.resource - limits.resource / 4);
     match solve_by(&lazy_core(), quick, graph, &translated, limits) {
         Reply::ResourceLimit => solve_by(&bit_blasting(), thorough, graph, &translated, limits),
+        Reply::Unsat(_) => Reply::Unsat(core(graph, &translated, quick)),
         reply => reply,
     }
+}
+
+/// The places of constraints that already contradict each other, from a second run of the lazy core with each
+/// constraint named. Naming them in the first run would cost every query: a named constraint is an implication, and
+/// no longer a fact to simplify with. None if the second run does not get as far as the first.
+fn core(graph: &Graph, translated: &[Translated], resource: u32) -> Vec<u32> {
+    if graph.constraints.len() < 2 {
+        return Vec::new();
+    }
+    let solver = lazy_core().solver();
+    let mut parameters = parameters(resource);
+    parameters.set_bool("unsat_core", true);
+    solver.set_params(&parameters);
+    let names: Vec<Bool> =
+        (0..graph.constraints.len()).map(|place| Bool::new_const(format!("constraint {place}"))).collect();
+    for (name, &constraint) in names.iter().zip(&graph.constraints) {
+        solver.assert_and_track(translated[constraint.index()].boolean(), name);
+    }
+    match solver.check() {
+        SatResult::Unsat => places(&names, &solver.get_unsat_core()),
+        SatResult::Sat | SatResult::Unknown => Vec::new(),
+    }
+}
+
+fn places(names: &[Bool], core: &[Bool]) -> Vec<u32> {
+    let is_named = |name: &Bool| core.iter().any(|member| member == name);
+    (0..).zip(names).filter(|(_, name)| is_named(name)).map(|(place, _)| place).collect()
 }
 
 /// Z3's lazy core after one simplification. On path conditions (`benches/queries.rs`) it was 3 to 10 times as fast
@@ -61,7 +89,7 @@ fn solve_by(tactic: &Tactic, resource: u32, graph: &Graph, translated: &[Transla
     }
     match solver.check() {
         SatResult::Sat => model_values(&solver, graph, translated),
-        SatResult::Unsat => Reply::Unsat,
+        SatResult::Unsat => Reply::Unsat(Vec::new()),
         SatResult::Unknown => {
             let words = solver.get_reason_unknown().unwrap_or_default();
             unknown(&words, start.elapsed(), limits)
