@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown.
 #[derive(Debug, Parser)]
-#[command(name = "branchwise", version, max_term_width = 100)]
+#[command(name = "branchwise", version)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -51,12 +51,16 @@ pub struct GenerateArguments {
     pub criterion: Criterion,
 
     /// How paths are chosen
-    #[arg(long, value_enum, default_value_t = Strategy::Hybrid)]
+    #[arg(long, value_enum, default_value_t = Strategy::Concolic)]
     pub strategy: Strategy,
 
     /// Time for each function
     #[arg(long = "time", value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub time: f64,
+
+    /// Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+    #[arg(long, value_name = "N", conflicts_with = "time")]
+    pub steps: Option<u64>,
 
     /// Start of the random choices: the same seed gives the same tests
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -98,13 +102,48 @@ pub struct MapArguments {
     #[arg(long = "function", value_name = "NAME")]
     pub function: Option<String>,
 
+    /// Which graph --dot and --svg draw
+    #[arg(long, value_enum, default_value_t = Graph::Cfg)]
+    pub graph: Graph,
+
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, group = "form")]
     pub json: bool,
+
+    /// Print a drawing for Graphviz
+    #[arg(long, group = "form")]
+    pub dot: bool,
+
+    /// Print a drawing for a browser
+    #[arg(long, group = "form")]
+    pub svg: bool,
 
     /// Flags for clang, such as -I and -D
     #[arg(last = true, value_name = "CLANG FLAGS")]
     pub flags: Vec<String>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Graph {
+    /// The control-flow graph
+    Cfg,
+    /// The graph of its edges, unconstrained edges marked
+    Edges,
+    /// The dominator tree of its edges
+    Dominators,
+    /// The post-dominator tree of its edges
+    Postdominators,
+}
+
+impl From<Graph> for branchwise_report::map_view::Graph {
+    fn from(graph: Graph) -> Self {
+        match graph {
+            Graph::Cfg => Self::Cfg,
+            Graph::Edges => Self::Edges,
+            Graph::Dominators => Self::Dominators,
+            Graph::Postdominators => Self::Postdominators,
+        }
+    }
 }
 
 /// Run a generated suite again and measure it
@@ -139,6 +178,15 @@ pub enum Scope {
     Reachable,
 }
 
+impl From<Scope> for branchwise_generate::Scope {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Unit => Self::Unit,
+            Scope::Reachable => Self::Reachable,
+        }
+    }
+}
+
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
 pub enum Criterion {
     /// Both outcomes of every condition and case label, as llvm-cov counts them
@@ -147,10 +195,8 @@ pub enum Criterion {
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
 pub enum Strategy {
-    /// From the path of one input to its neighbours
+    /// From the path of one input to its neighbours, those nearest to an open goal first
     Concolic,
-    /// The neighbours that lead nearest to an open goal first
-    Hybrid,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]

@@ -37,6 +37,8 @@ struct Checked {
 const LIBRARY_FOLDERS: &[&str] =
     &["/usr/lib/llvm-19/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"];
 const RUNTIME_FOLDERS: &[&str] = &["/usr/lib/llvm-19/lib/clang/19/lib/linux", "/usr/lib/clang/19/lib/linux"];
+const PROFILE_RUNTIME: &str =
+    if cfg!(target_arch = "aarch64") { "libclang_rt.profile-aarch64" } else { "libclang_rt.profile-x86_64" };
 const HEADER_FOLDERS: &[&str] = &["/usr/include/gtest", "/usr/local/include/gtest"];
 
 const NEEDS: [Need; 9] = [
@@ -45,12 +47,7 @@ const NEEDS: [Need; 9] = [
     need("llvm-cov-19", "llvm-19", "measures coverage", Probe::Program("llvm-cov-19")),
     need("llvm-profdata-19", "llvm-19", "measures coverage", Probe::Program("llvm-profdata-19")),
     need("llvm-objcopy-19", "llvm-19", "prepares the replay", Probe::Program("llvm-objcopy-19")),
-    need(
-        "profile runtime",
-        "libclang-rt-19-dev",
-        "measures coverage",
-        Probe::File(RUNTIME_FOLDERS, "libclang_rt.profile"),
-    ),
+    need("profile runtime", "libclang-rt-19-dev", "measures coverage", Probe::File(RUNTIME_FOLDERS, PROFILE_RUNTIME)),
     need("libz3", "libz3-4", "solves path conditions", Probe::File(LIBRARY_FOLDERS, "libz3.so")),
     optional("gcc", "gcc", "compiles emitted tests", Probe::Program("gcc")),
     optional("GoogleTest", "libgtest-dev", "runs --emit gtest", Probe::File(HEADER_FOLDERS, "gtest.h")),
@@ -149,7 +146,8 @@ mod tests {
             MISSING  llvm-cov-19       does its work (package llvm-19)
             MISSING  llvm-profdata-19  does its work (package llvm-19)
             absent   GoogleTest        optional: does its work (package libgtest-dev)
-        "#]].assert_eq(&table(&all));
+        "#]]
+        .assert_eq(&table(&all));
         expect!["on Debian or Ubuntu: apt-get install llvm-19"].assert_eq(&install_line(&all));
     }
 }

@@ -1,6 +1,7 @@
 //! Errors for a person: what, where, what next.
 
 use std::fmt;
+use std::io::Write;
 
 use branchwise_report::{ExplainError, SuiteError};
 
@@ -43,7 +44,6 @@ impl CliError {
         CliError::new(ErrorKind::Input, message.into())
     }
 
-    #[allow(dead_code, reason = "for stages that notice a fault of ours without a panic")]
     pub fn our_fault(message: impl Into<String>) -> Self {
         let hint = "please report it with the command and the file";
         CliError::new(ErrorKind::OurFault, message.into()).with_hint(hint)
@@ -59,12 +59,18 @@ impl CliError {
     }
 
     /// A function that the files do not have, with the nearest name that they do have.
+    #[allow(dead_code, reason = "generate::run_generate needs it as soon as it knows the files' functions")]
     pub fn no_such_function<'a>(name: &str, files: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let error = CliError::usage(format!("no function '{name}' in {files}"));
         match branchwise_report::did_you_mean(name, known) {
             Some(nearest) => error.with_hint(format!("did you mean '{nearest}'?")),
             None => error,
         }
+    }
+
+    /// Writes it to standard error; there is nobody left to tell when that is closed.
+    pub fn tell(&self) {
+        let _ = write!(std::io::stderr(), "{self}");
     }
 
     fn new(kind: ErrorKind, message: String) -> Self {

@@ -2,9 +2,11 @@
 
 use std::io::{IsTerminal, Stderr, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use branchwise_generate::{Progress, Report};
+use branchwise_generate::{Generation, Progress, Report, Settings};
 use branchwise_program::map::Map;
 use branchwise_report::{FileReport, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
@@ -12,6 +14,7 @@ use crate::arguments::GenerateArguments;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::pipeline::{Loaded, Workshop, replay_error, selected};
 
 /// What was found in one file, with everything that the report needs of it.
 #[derive(Debug)]
@@ -30,23 +33,99 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     let mut progress = progress_view(arguments);
     let generated = run_generate(arguments, &interrupted, &mut |event| progress.show(event));
     progress.finish();
-    let generated = generated?;
-    let files: Vec<FileReport> = generated.iter().map(|file| file_report(file, &arguments.flags)).collect();
+    let Generated { files, failures } = generated?;
+    let files: Vec<FileReport> = files.iter().map(|file| file_report(file, &arguments.flags)).collect();
     let written = write(arguments, &files)?;
     print(arguments, &files, &written)?;
-    Ok(exit(arguments, &files, interrupted.load(Ordering::SeqCst)))
+    failures.iter().for_each(CliError::tell);
+    let worst = failures.iter().map(|failure| failure.kind.exit()).max();
+    Ok(worst.unwrap_or_else(|| exit(arguments, &files, interrupted.load(Ordering::SeqCst))))
+}
+
+/// Everything that was found, and the files that could not be used.
+pub struct Generated {
+    pub files: Vec<GeneratedFile>,
+    pub failures: Vec<CliError>,
 }
 
 /// Analyses each file, generates tests for its functions and replays them. Stops early, with what was found, when
-/// `interrupted` is set. Names in `arguments.functions` that no file has end as [`CliError::no_such_function`].
-pub fn run_generate(
+/// `interrupted` is set. A file that cannot be used does not stop the others.
+fn run_generate(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>, show: &mut dyn FnMut(&Progress)) -> Result<Generated, CliError> {
+    let workshop = Workshop::find()?;
+    let (loaded, mut failures) = load_files(arguments, &workshop);
+    check_names(arguments, &loaded)?;
+    let settings = settings(arguments, interrupted);
+    let mut files = Vec::new();
+    for (source, loaded) in loaded {
+        match generate_file(&workshop, &source, loaded, arguments, &settings, show) {
+            Ok(file) => files.push(file),
+            Err(error) => failures.push(error),
+        }
+    }
+    if files.is_empty() && failures.len() == 1 {
+        return Err(failures.remove(0));
+    }
+    Ok(Generated { files, failures })
+}
+
+fn load_files(arguments: &GenerateArguments, workshop: &Workshop) -> (Vec<(PathBuf, Loaded)>, Vec<CliError>) {
+    let (mut loaded, mut failures) = (Vec::new(), Vec::new());
+    for file in &arguments.files {
+        match workshop.load(file, &arguments.flags) {
+            Ok(unit) if unit.program.map.functions.is_empty() => failures.push(no_functions(file)),
+            Ok(unit) => loaded.push((file.clone(), unit)),
+            Err(error) => failures.push(error),
+        }
+    }
+    (loaded, failures)
+}
+
+fn no_functions(file: &Path) -> CliError {
+    CliError::input(format!("{} defines no function", file.display())).with_hint("name a file with function bodies")
+}
+
+/// Every name that the user gives must be a function of some file.
+fn check_names(arguments: &GenerateArguments, loaded: &[(PathBuf, Loaded)]) -> Result<(), CliError> {
+    if loaded.is_empty() {
+        return Ok(());
+    }
+    let known: Vec<&str> = loaded.iter().flat_map(|(_, unit)| unit.program.map.functions.values()).map(|function| function.name.as_str()).collect();
+    for name in &arguments.functions {
+        if !known.contains(&name.as_str()) {
+            let files: Vec<String> = loaded.iter().map(|(file, _)| file.display().to_string()).collect();
+            return Err(CliError::no_such_function(name, &files.join(", "), known.iter().copied()));
+        }
+    }
+    Ok(())
+}
+
+fn settings(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>) -> Settings {
+    Settings {
+        time: Duration::from_secs_f64(arguments.time),
+        steps: arguments.steps,
+        seed: arguments.seed,
+        worker: std::env::current_exe().ok(),
+        interrupt: Arc::clone(interrupted),
+        scope: arguments.scope.into(),
+    }
+}
+
+fn generate_file(
+    workshop: &Workshop,
+    source: &Path,
+    loaded: Loaded,
     arguments: &GenerateArguments,
-    interrupted: &AtomicBool,
+    settings: &Settings,
     show: &mut dyn FnMut(&Progress),
-) -> Result<Vec<GeneratedFile>, CliError> {
-    let _ = (interrupted, show);
-    let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
-    Err(CliError::input(format!("cannot generate tests for {} yet", files.join(", "))))
+) -> Result<GeneratedFile, CliError> {
+    let functions = selected(&loaded.program.map, &arguments.functions);
+    show(&Progress::FileLoaded { functions: functions.len() });
+    let mut harness = workshop.harness(&loaded)?;
+    let compiler = workshop.compiler_version()?;
+    let generation = Generation { program: &loaded.program, harness: &mut harness, settings, compiler };
+    let report = branchwise_generate::generate(generation, &functions, &mut |event| show(&event)).map_err(|error| replay_error(&error))?;
+    let keeps_state = branchwise_report::keeps_state(&loaded.program);
+    Ok(GeneratedFile { source: source.to_owned(), map: loaded.program.map, report, keeps_state })
 }
 
 /// A path that is wrong is the commonest mistake, and clang's words for it are not the clearest.

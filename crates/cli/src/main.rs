@@ -8,9 +8,9 @@ mod explain;
 mod generate;
 mod interrupt;
 mod map;
+mod pipeline;
 mod replay;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use arguments::Command;
@@ -24,11 +24,13 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
+    if matches!(arguments.command, Command::SmtWorker) {
+        return branchwise_constraints::smt_worker_main();
+    }
     match run(arguments.command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            // There is nobody left to tell when standard error is closed.
-            let _ = write!(std::io::stderr(), "{error}");
+            error.tell();
             error.kind.exit().into()
         }
     }
@@ -41,13 +43,8 @@ fn run(command: Command) -> Result<Exit, CliError> {
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Doctor => doctor::doctor(),
-        Command::SmtWorker => Ok(smt_worker()),
+        Command::SmtWorker => unreachable!("answered before"),
     }
-}
-
-/// Serves solver queries on standard input and output until they end; killed by its parent when one takes too long.
-fn smt_worker() -> Exit {
-    Exit::Done
 }
 
 /// Prints clap's text: help and version are answers, everything else is wrong usage.

@@ -1,13 +1,100 @@
 //! `branchwise replay`: a stored suite, run and measured again.
 
-use branchwise_report::Suite;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use branchwise_goals::{Ledger, branch_goals};
+use branchwise_program::FunctionId;
+use branchwise_program::map::Map;
+use branchwise_replay::{Coverage, Harness, NativeEnd, Observation, TestCase};
+use branchwise_report::{StoredFile, Suite};
+use serde_json::json;
 
 use crate::arguments::ReplayArguments;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::generate::print_text;
+use crate::pipeline::{Workshop, replay_error};
 
 pub fn replay(arguments: &ReplayArguments) -> Result<Exit, CliError> {
     let suite = Suite::load(&arguments.folder)?;
-    let functions: usize = suite.files.iter().map(|file| file.functions.len()).sum();
-    Err(CliError::input(format!("cannot replay the tests of {functions} functions yet")))
+    let workshop = Workshop::find()?;
+    let mut rows = Vec::new();
+    for file in &suite.files {
+        rows.extend(replay_file(&workshop, file)?);
+    }
+    print_text(&if arguments.json { as_json(&rows) } else { as_text(&rows) })?;
+    Ok(Exit::Done)
+}
+
+/// One function of a stored suite, run again.
+struct Row {
+    function: String,
+    tests: usize,
+    returned: usize,
+    outcomes: usize,
+    covered: usize,
+    covered_llvm_cov: usize,
+}
+
+fn replay_file(workshop: &Workshop, file: &StoredFile) -> Result<Vec<Row>, CliError> {
+    let source = file.folder.join(&file.source);
+    std::env::set_current_dir(&file.folder)
+        .map_err(|cause| CliError::input(format!("cannot enter {}", file.folder.display())).with_cause(cause))?;
+    let loaded = workshop.load(existing(&source, &file.source), &file.flags)?;
+    let map = &loaded.program.map;
+    let mut by_function: BTreeMap<FunctionId, Vec<TestCase>> = BTreeMap::new();
+    for (function, _, case) in file.cases(map)? {
+        by_function.entry(function).or_default().push(case);
+    }
+    let mut harness = workshop.harness(&loaded)?;
+    let suites: Vec<(FunctionId, Vec<TestCase>)> = by_function.into_iter().collect();
+    let coverage = harness.measure_units(&suites).map_err(|error| replay_error(&error))?;
+    suites.iter().map(|(function, cases)| row(map, &mut harness, &coverage, *function, cases)).collect()
+}
+
+/// The file as the user named it where that leads there, so that messages use the user's words.
+fn existing<'a>(absolute: &'a Path, named: &'a Path) -> &'a Path {
+    if named.exists() { named } else { absolute }
+}
+
+fn row(map: &Map, harness: &mut Harness, coverage: &Coverage, function: FunctionId, cases: &[TestCase]) -> Result<Row, CliError> {
+    let observations: Vec<Observation> = harness.run(cases).map_err(|error| replay_error(&error))?;
+    let mut ledger = Ledger::new(branch_goals(map, function));
+    observations.iter().for_each(|observation| drop(ledger.note(&observation.events)));
+    let measured = coverage.function_named(&map.functions[function].symbol);
+    let counts = measured.iter().flat_map(|function| &function.branches).flat_map(|branch| [branch.true_count, branch.false_count]);
+    Ok(Row {
+        function: map.functions[function].name.clone(),
+        tests: cases.len(),
+        returned: observations.iter().filter(|observation| observation.end == NativeEnd::Returned).count(),
+        outcomes: ledger.len(),
+        covered: ledger.len() - ledger.open(),
+        covered_llvm_cov: counts.filter(|&count| count > 0).count(),
+    })
+}
+
+fn as_text(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.function.len()).chain(["function".len()]).max().unwrap_or(0);
+    let mut text = format!("{:width$}  tests  returned  outcomes  covered  llvm-cov\n", "function");
+    for row in rows {
+        text += &format!(
+            "{:width$}  {:>5}  {:>8}  {:>8}  {:>7}  {:>8}\n",
+            row.function, row.tests, row.returned, row.outcomes, row.covered, row.covered_llvm_cov
+        );
+    }
+    text
+}
+
+fn as_json(rows: &[Row]) -> String {
+    let functions: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "name": row.function, "tests": row.tests, "returned": row.returned, "branch_outcomes": row.outcomes,
+                "covered": row.covered, "covered_llvm_cov": row.covered_llvm_cov,
+            })
+        })
+        .collect();
+    format!("{:#}\n", json!({ "version": 1, "functions": functions }))
 }

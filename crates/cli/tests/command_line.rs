@@ -11,7 +11,9 @@ fn check(arguments: &[&str], expected: Expect) {
     let mut text = String::new();
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
-            text += &format!("---- {name}\n{}", String::from_utf8_lossy(bytes));
+            text += &format!("---- {name}\n");
+            // clap leaves blanks on otherwise empty lines, which editors and formatters take away from a snapshot.
+            text.extend(String::from_utf8_lossy(bytes).lines().map(|line| format!("{}\n", line.trim_end())));
         }
     }
     expected.assert_eq(&format!("{text}---- exit status {}\n", output.status.code().unwrap_or(-1)));
@@ -19,7 +21,9 @@ fn check(arguments: &[&str], expected: Expect) {
 
 #[test]
 fn help() {
-    check(&["--help"], expect![[r#"
+    check(
+        &["--help"],
+        expect![[r#"
         ---- stdout
         Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown
 
@@ -37,100 +41,106 @@ fn help() {
           -h, --help     Print help
           -V, --version  Print version
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_generate() {
-    check(&["generate", "--help"], expect![[r#"
-        ---- stdout
-        Generate tests for the functions of C files
+    check(
+        &["generate", "--help"],
+        expect![[r#"
+            ---- stdout
+            Generate tests for the functions of C files
 
-        Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured with llvm-cov), how many are proven infeasible, and how many stay unknown.
+            Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured with llvm-cov), how many are proven infeasible, and how many stay unknown.
 
-        Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
+            Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
 
-        Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
+            Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
 
-        Arguments:
-          <FILE>...
-                  C files to generate tests for
+            Arguments:
+              <FILE>...
+                      C files to generate tests for
 
-          [CLANG FLAGS]...
-                  Flags for clang, such as -I and -D
+              [CLANG FLAGS]...
+                      Flags for clang, such as -I and -D
 
-        Options:
-              --function <NAME>
-                  Only this function; may be given several times [default: every function of the files]
+            Options:
+                  --function <NAME>
+                      Only this function; may be given several times [default: every function of the files]
 
-              --scope <SCOPE>
-                  Whose branches are goals
+                  --scope <SCOPE>
+                      Whose branches are goals
 
-                  Possible values:
-                  - unit:      Those of the function itself; what it calls runs along
-                  - reachable: Also those of every function it can reach
-          
-                  [default: unit]
+                      Possible values:
+                      - unit:      Those of the function itself; what it calls runs along
+                      - reachable: Also those of every function it can reach
 
-              --criterion <CRITERION>
-                  What tests shall cover
+                      [default: unit]
 
-                  Possible values:
-                  - branch: Both outcomes of every condition and case label, as llvm-cov counts them
-          
-                  [default: branch]
+                  --criterion <CRITERION>
+                      What tests shall cover
 
-              --strategy <STRATEGY>
-                  How paths are chosen
+                      Possible values:
+                      - branch: Both outcomes of every condition and case label, as llvm-cov counts them
 
-                  Possible values:
-                  - concolic: From the path of one input to its neighbours
-                  - hybrid:   The neighbours that lead nearest to an open goal first
-          
-                  [default: hybrid]
+                      [default: branch]
 
-              --time <SECONDS>
-                  Time for each function
-          
-                  [default: 10]
+                  --strategy <STRATEGY>
+                      How paths are chosen
 
-              --seed <N>
-                  Start of the random choices: the same seed gives the same tests
-          
-                  [default: 0]
+                      Possible values:
+                      - concolic: From the path of one input to its neighbours
+                      - hybrid:   The neighbours that lead nearest to an open goal first
 
-              --out <DIR>
-                  Folder for the tests, report.json and suite.json
-          
-                  [default: branchwise-out]
+                      [default: hybrid]
 
-              --emit <FORMAT>
-                  What tests are written as; may be given several times
+                  --time <SECONDS>
+                      Time for each function
 
-                  Possible values:
-                  - c:     Plain C without a framework
-                  - gtest: C behind GoogleTest
-          
-                  [default: c]
+                      [default: 10]
 
-              --require <PERCENT>
-                  Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+                  --seed <N>
+                      Start of the random choices: the same seed gives the same tests
 
-              --json
-                  Print one JSON object on standard output instead of the table
+                      [default: 0]
 
-          -q, --quiet
-                  Print nothing but errors (and the JSON object, with --json)
+                  --out <DIR>
+                      Folder for the tests, report.json and suite.json
 
-          -h, --help
-                  Print help (see a summary with '-h')
-        ---- exit status 0
-    "#]]);
+                      [default: branchwise-out]
+
+                  --emit <FORMAT>
+                      What tests are written as; may be given several times
+
+                      Possible values:
+                      - c:     Plain C without a framework
+                      - gtest: C behind GoogleTest
+
+                      [default: c]
+
+                  --require <PERCENT>
+                      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+
+                  --json
+                      Print one JSON object on standard output instead of the table
+
+              -q, --quiet
+                      Print nothing but errors (and the JSON object, with --json)
+
+              -h, --help
+                      Print help (see a summary with '-h')
+            ---- exit status 0
+        "#]],
+    );
 }
 
 #[test]
 fn short_help_of_generate() {
-    check(&["generate", "-h"], expect![[r#"
+    check(
+        &["generate", "-h"],
+        expect![[r#"
         ---- stdout
         Generate tests for the functions of C files
 
@@ -154,12 +164,15 @@ fn short_help_of_generate() {
           -q, --quiet                  Print nothing but errors (and the JSON object, with --json)
           -h, --help                   Print help (see more with '--help')
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_map() {
-    check(&["map", "-h"], expect![[r#"
+    check(
+        &["map", "-h"],
+        expect![[r#"
         ---- stdout
         Show the control-flow graph of functions
 
@@ -174,12 +187,15 @@ fn help_of_map() {
               --json             Print one JSON object
           -h, --help             Print help
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_replay() {
-    check(&["replay", "-h"], expect![[r#"
+    check(
+        &["replay", "-h"],
+        expect![[r#"
         ---- stdout
         Run a generated suite again and measure it
 
@@ -192,12 +208,15 @@ fn help_of_replay() {
               --json  Print one JSON object
           -h, --help  Print help
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_of_explain() {
-    check(&["explain", "-h"], expect![[r#"
+    check(
+        &["explain", "-h"],
+        expect![[r#"
         ---- stdout
         Say why a goal has its verdict
 
@@ -210,12 +229,15 @@ fn help_of_explain() {
         Options:
           -h, --help  Print help
         ---- exit status 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn no_file() {
-    check(&["generate"], expect![[r#"
+    check(
+        &["generate"],
+        expect![[r#"
         ---- stderr
         error: the following required arguments were not provided:
           <FILE>...
@@ -224,12 +246,15 @@ fn no_file() {
 
         For more information, try '--help'.
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_option_that_is_not_there() {
-    check(&["generate", "shape.c", "--fuction", "f"], expect![[r#"
+    check(
+        &["generate", "shape.c", "--fuction", "f"],
+        expect![[r#"
         ---- stderr
         error: unexpected argument '--fuction' found
 
@@ -240,60 +265,78 @@ fn an_option_that_is_not_there() {
 
         For more information, try '--help'.
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_percentage_that_is_none() {
-    check(&["generate", "shape.c", "--require", "120"], expect![[r#"
+    check(
+        &["generate", "shape.c", "--require", "120"],
+        expect![[r#"
         ---- stderr
         error: invalid value '120' for '--require <PERCENT>': give a number from 0 to 100
 
         For more information, try '--help'.
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_file_that_is_not_there() {
-    check(&["generate", "nowhere.c"], expect![[r#"
+    check(
+        &["generate", "nowhere.c"],
+        expect![[r#"
         ---- stderr
         Error: cannot read nowhere.c: No such file or directory (os error 2)
         ---- exit status 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_folder_instead_of_a_file() {
-    check(&["generate", "/"], expect![[r#"
+    check(
+        &["generate", "/"],
+        expect![[r#"
         ---- stderr
         Error: cannot read /: it is a folder
         Hint: name the C files in it
         ---- exit status 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_suite_that_is_not_there() {
-    check(&["replay", "/nowhere"], expect![[r#"
+    check(
+        &["replay", "/nowhere"],
+        expect![[r#"
         ---- stderr
         Error: cannot read /nowhere/suite.json: No such file or directory (os error 2)
         Hint: give a folder that `branchwise generate --out` wrote
         ---- exit status 3
-    "#]]);
-    check(&["explain", "/nowhere", "12:3"], expect![[r#"
+    "#]],
+    );
+    check(
+        &["explain", "/nowhere", "12:3"],
+        expect![[r#"
         ---- stderr
         Error: cannot read /nowhere/report.json: No such file or directory (os error 2)
         Hint: give a folder that `branchwise generate --out` wrote
         ---- exit status 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_goal_is_explained_from_a_stored_report() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
     let folder = folder.display().to_string();
-    check(&["explain", &folder, "classify:2"], expect![[r#"
+    check(
+        &["explain", &folder, "classify:2"],
+        expect![[r#"
         ---- stdout
         classify:2  shape.c:4:9  'n > 20' true
           verdict: infeasible
@@ -302,11 +345,15 @@ fn a_goal_is_explained_from_a_stored_report() {
           refuted prefixes: 2
           assumptions: 'n' is any int
         ---- exit status 0
-    "#]]);
-    check(&["explain", &folder, "99:1"], expect![[r#"
+    "#]],
+    );
+    check(
+        &["explain", &folder, "99:1"],
+        expect![[r#"
         ---- stderr
         Error: no goal '99:1' in this report
         Hint: name a goal as FUNCTION:ID, LINE:COLUMN or FILE:LINE:COLUMN, as report.json lists them
         ---- exit status 2
-    "#]]);
+    "#]],
+    );
 }

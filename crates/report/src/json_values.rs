@@ -124,6 +124,10 @@ impl Writer<'_> {
     fn changed_objects(&mut self, observation: &Observation) -> Json {
         let mut changed = Vec::new();
         for (number, (object, after)) in self.objects.iter().zip(&observation.objects_after).enumerate() {
+            if observation.freed.contains(&number) {
+                changed.push(json!({ "object": number, "freed": true }));
+                continue;
+            }
             let before = Value::Array(self.decoder.elements(object, &object.blob));
             if !same(&before, &Value::Array(self.decoder.elements(object, after))) {
                 changed.push(Json::Object(self.object(number, object, after)));

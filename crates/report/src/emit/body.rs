@@ -9,10 +9,10 @@ use branchwise_program::types::TypeKind;
 use branchwise_replay::{NativeEnd, TestCase};
 
 use super::checks::Checks;
-use super::declare::declaration;
+use super::declare::{declaration, pointer_declaration, type_name};
 use super::initializer::Initializers;
 use super::names::Names;
-use super::objects::{NamedObject, Objects, Shape};
+use super::objects::{NamedObject, Objects, Shape, Storage};
 use crate::values::{Decoder, Value};
 
 /// Statements of a test, and the headers they need.
@@ -37,7 +37,7 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     let wish = if function.inputs.iter().any(|input| input.name == "result") { "returned" } else { "result" };
     let result = names.fresh(wish);
     let values = value_parameters(map, function, &mut names);
-    let objects = Objects::new(&map.types, function, &test.case, &mut names);
+    let objects = Objects::new(&map.types, function, &test.case, storage(map, function, test), &mut names);
     let mut writer =
         Writer { map, function, case: &test.case, objects, names, result, body: Body::default(), later: Vec::new() };
     writer.declare_objects();
@@ -47,6 +47,26 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     writer.body.lines.extend(later);
     writer.call(test, &values, expected);
     writer.body
+}
+
+fn storage(map: &Map, function: &Function, test: &Test) -> Storage {
+    let mut inputs = function.inputs.iter().zip(&test.case.inputs);
+    let observation = &test.observation;
+    // What a run that did not return has freed is not known.
+    let may_have_freed = observation.end != NativeEnd::Returned && calls_free(map);
+    if !observation.freed.is_empty() || may_have_freed {
+        Storage::Heap
+    } else if inputs.any(|(input, blob)| input.origin == InputOrigin::Global && !blob.pointers.is_empty()) {
+        Storage::Static
+    } else {
+        Storage::Automatic
+    }
+}
+
+fn calls_free(map: &Map) -> bool {
+    let mut callees =
+        map.functions.values().flat_map(|function| &function.calls).filter_map(|call| call.callee.as_deref());
+    callees.any(|callee| matches!(callee, "free" | "realloc"))
 }
 
 /// The parameters that are locals of their own: all but pointers, which stand as expressions in the call.
@@ -77,21 +97,17 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn declare_objects(&mut self) {
-        // A global that keeps the address of an automatic variable would outlive it.
-        let storage = if self.a_global_points() { "static " } else { "" };
+        let storage = if self.objects.storage == Storage::Static { "static " } else { "" };
+        let on_heap = self.objects.storage == Storage::Heap;
         let mut declared = vec![false; self.case.objects.len()];
         for index in self.objects.in_order_of_declaration() {
-            // Its own address may stand in an object's initialiser.
-            declared[index] = true;
+            // Its own address may stand in an object's initialiser, unless that is computed first.
+            declared[index] = !on_heap;
             let Some(named) = self.objects.named[index].clone() else { continue };
             let line = self.object_declaration(index, &named, &declared);
             self.body.lines.push(format!("{storage}{line};"));
+            declared[index] = true;
         }
-    }
-
-    fn a_global_points(&self) -> bool {
-        let mut inputs = self.function.inputs.iter().zip(&self.case.inputs);
-        inputs.any(|(input, blob)| input.origin == InputOrigin::Global && !blob.pointers.is_empty())
     }
 
     fn object_declaration(&mut self, index: usize, named: &NamedObject, declared: &[bool]) -> String {
@@ -101,6 +117,14 @@ impl Writer<'_> {
         let elements = decoder.elements(object, &object.blob);
         let count = elements.len().max(1);
         match named.shape {
+            Shape::Array if self.objects.storage == Storage::Heap => {
+                self.heap_declaration(object.element, name, &elements, declared)
+            }
+            Shape::Bytes if self.objects.storage == Storage::Heap => {
+                let text = self.array_initializer(None, &elements, name, declared);
+                self.body.headers.extend(["stdlib.h", "string.h"]);
+                format!("unsigned char *{name} = branchwise_heap((unsigned char[{count}]){text}, {count})")
+            }
             Shape::Single => {
                 let value = elements.first().cloned().unwrap_or(Value::Opaque);
                 let text = self.initializer(object.element, &value, name, declared);
@@ -115,6 +139,22 @@ impl Writer<'_> {
                 format!("unsigned char {name}[{count}] = {text}")
             }
         }
+    }
+
+    /// `struct node *list = branchwise_heap(&(struct node){ .value = 1 }, sizeof *list)`
+    fn heap_declaration(&mut self, element: TypeId, name: &str, values: &[Value], declared: &[bool]) -> String {
+        self.body.headers.extend(["stdlib.h", "string.h"]);
+        let types = &self.map.types;
+        let pointer = pointer_declaration(types, element, name);
+        let braced = |text: String| if text.starts_with('{') { text } else { format!("{{{text}}}") };
+        if let [value] = values {
+            let text = braced(self.initializer(element, value, &format!("{name}[0]"), declared));
+            return format!("{pointer} = branchwise_heap(&({}){text}, sizeof *{name})", type_name(types, element));
+        }
+        let text = braced(self.array_initializer(Some(element), values, name, declared));
+        let count = values.len().max(1);
+        let array = declaration(types, element, &format!("[{count}]"));
+        format!("{pointer} = branchwise_heap(({array}){text}, {count} * sizeof *{name})")
     }
 
     fn declare_values(&mut self, values: &[Option<String>]) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use branchwise_program::TypeId;
 use branchwise_program::map::{Function, InputOrigin};
 use branchwise_program::types::{TypeKind, TypeTable};
-use branchwise_replay::{Observation, TestCase};
+use branchwise_replay::{Blob, Observation, TestCase};
 
 use super::declare::constant_declaration;
 use super::initializer::{Initializers, string};
@@ -51,7 +51,8 @@ impl<'a> Checks<'a> {
     /// The objects that the call changed.
     pub fn objects(&mut self, observation: &Observation) {
         let decoder = Decoder { types: self.types };
-        for (index, after) in observation.objects_after.iter().enumerate() {
+        let alive = |(index, _): &(usize, &Blob)| !observation.freed.contains(index);
+        for (index, after) in observation.objects_after.iter().enumerate().filter(alive) {
             let (Some(Some(named)), Some(object)) =
                 (self.objects.named.get(index), self.objects.case.objects.get(index))
             else {

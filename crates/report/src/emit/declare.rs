@@ -13,6 +13,12 @@ pub fn constant_declaration(types: &TypeTable, type_id: TypeId, name: &str) -> S
     declare(types, type_id, name.to_owned(), true)
 }
 
+/// `int *name` for a pointer to this type.
+pub fn pointer_declaration(types: &TypeTable, target: TypeId, name: &str) -> String {
+    let is_array = is(types, target, |kind| matches!(kind, TypeKind::Array { .. }));
+    declaration(types, target, &if is_array { format!("(*{name})") } else { format!("*{name}") })
+}
+
 /// `int (*)[3]`: the type alone, for a cast.
 pub fn type_name(types: &TypeTable, type_id: TypeId) -> String {
     declaration(types, type_id, "")

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::comment::harmless;
 use super::test_function::{End, Linkage, TestFunction, test_functions};
-use super::unit_include::{END, unit_include};
+use super::unit_include::{END, HEAP, unit_include, uses_heap};
 use super::{EmittedFile, signal_name};
 use crate::file_report::FileReport;
 
@@ -30,6 +30,9 @@ fn c_file(file: &FileReport, tests: &[TestFunction], folder: &Path, name: &str, 
     text.extend(headers.iter().map(|header| format!("#include <{header}>\n")));
     if tests.iter().any(|test| test.text.contains("CHECK(")) {
         text += CHECK;
+    }
+    if uses_heap(tests) {
+        text += HEAP;
     }
     for test in tests {
         text += &format!("\nvoid {}(void);\n", test.name);

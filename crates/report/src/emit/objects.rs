@@ -28,19 +28,36 @@ pub enum Shape {
     Bytes,
 }
 
+/// Where the objects live.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Storage {
+    Automatic,
+    /// A global keeps the address of an object, and would outlive an automatic one.
+    Static,
+    /// The function gives objects to `free`; all are behind pointers and have the shape of arrays.
+    Heap,
+}
+
 /// The objects of one test case; those that no input leads to have no name.
 #[derive(Debug)]
 pub struct Objects<'a> {
     pub types: &'a TypeTable,
     pub case: &'a TestCase,
     pub named: Vec<Option<NamedObject>>,
+    pub storage: Storage,
 }
 
 impl<'a> Objects<'a> {
     /// Names every object after the input, or the member, that leads to it by the shortest way.
-    pub fn new(types: &'a TypeTable, function: &Function, case: &'a TestCase, names: &mut Names) -> Self {
+    pub fn new(
+        types: &'a TypeTable,
+        function: &Function,
+        case: &'a TestCase,
+        storage: Storage,
+        names: &mut Names,
+    ) -> Self {
         let decoder = Decoder { types };
-        let mut objects = Objects { types, case, named: vec![None; case.objects.len()] };
+        let mut objects = Objects { types, case, named: vec![None; case.objects.len()], storage };
         let mut queue = VecDeque::new();
         for (input, blob) in function.inputs.iter().zip(&case.inputs) {
             let wish = match (input.origin, input.name.as_str()) {
@@ -54,10 +71,10 @@ impl<'a> Objects<'a> {
         while let Some((index, wish)) = queue.pop_front() {
             let Some(object) = case.objects.get(index).filter(|_| objects.named[index].is_none()) else { continue };
             let name = names.fresh(&wish);
-            let shape = shape(types, object);
+            let shape = shape(types, object, storage);
             objects.named[index] = Some(NamedObject { name: name.clone(), shape });
             for (position, value) in decoder.elements(object, &object.blob).iter().enumerate() {
-                let wish = if shape == Shape::Single { name.clone() } else { format!("{name}_{position}") };
+                let wish = if object.count == 1 { name.clone() } else { format!("{name}_{position}") };
                 pointers_of(value, &wish, &mut |object, wish| queue.push_back((object, wish)));
             }
         }
@@ -159,14 +176,10 @@ impl<'a> Objects<'a> {
     }
 }
 
-fn shape(types: &TypeTable, object: &Object) -> Shape {
+fn shape(types: &TypeTable, object: &Object, storage: Storage) -> Shape {
     match types.get(object.element) {
         Some(element) if element.size > 0 && element.kind != TypeKind::Void => {
-            if object.count == 1 {
-                Shape::Single
-            } else {
-                Shape::Array
-            }
+            if object.count == 1 && storage != Storage::Heap { Shape::Single } else { Shape::Array }
         }
         _ => Shape::Bytes,
     }

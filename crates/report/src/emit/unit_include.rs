@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use branchwise_program::map::Map;
 
 use super::declare::declaration;
+use super::test_function::TestFunction;
 
 /// More steps up than this read worse than an absolute path.
 const MOST_STEPS_UP: usize = 4;
@@ -33,6 +34,23 @@ pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str) ->
 }
 
 pub const END: &str = "#endif /* BRANCHWISE_FILE_UNDER_TEST */\n";
+
+/// Copies an object to where `free` may be called on it.
+pub const HEAP: &str = r#"
+/* The function under test may free this. */
+static void *branchwise_heap(const void *bytes, size_t size)
+{
+    void *memory = malloc(size);
+    if (!memory)
+        abort();
+    return memcpy(memory, bytes, size);
+}
+"#;
+
+/// Whether a test needs [`HEAP`].
+pub fn uses_heap(tests: &[TestFunction]) -> bool {
+    tests.iter().any(|test| test.text.contains("branchwise_heap("))
+}
 
 /// The user's `main` stays `main` for the compiler, so that it returns 0 where it says nothing, but its symbol makes room
 /// for the `main` of the tests.

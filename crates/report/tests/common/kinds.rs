@@ -10,7 +10,7 @@ use branchwise_replay::{Blob, NativeEnd, Observation, PointerAt, TestCase};
 
 use crate::common::*;
 
-/// The report that the emitted-code tests start from: 28 tests.
+/// The report that the emitted-code tests start from: 30 tests.
 pub fn kinds(source: &Path) -> Unit {
     let (mut unit, basic) = Unit::new(source);
     trityp(&mut unit, basic);
@@ -24,6 +24,7 @@ pub fn kinds(source: &Path) -> Unit {
     mixed(&mut unit, basic);
     overlay(&mut unit, basic);
     ends(&mut unit, basic);
+    release(&mut unit, basic);
     main_function(&mut unit, basic);
     unit
 }
@@ -220,11 +221,24 @@ fn ends(unit: &mut Unit, basic: Basic) {
     unit.add_finding(beyond, FindingKind::OutOfBounds, "reads 4 bytes at 20 of an object of 8 bytes", outside);
 }
 
+fn release(unit: &mut Unit, basic: Basic) {
+    let (node, _) = unit.map.types.iter().find(|(_, of)| of.spelling == "struct node").expect("added before");
+    let pointer = unit.pointer(node, false);
+    let release = unit.add_function("release", 67, basic.int, vec![parameter(0, "list", pointer)]);
+    let chain = vec![(node, 1, pointing(ints(&[1, 0, 0, 0]), 8, 1, 0)), (node, 1, ints(&[2, 0, 0, 0]))];
+    let mut observation = changing(Some(ints(&[1])), vec![blob([]), ints(&[1, 0, 0, 0])]);
+    observation.freed = vec![0];
+    unit.add_test(release, with_objects(release, vec![to_object(0)], chain), observation);
+    let single = vec![(node, 1, ints(&[2, 0, 0, 0]))];
+    let observation = changing(Some(ints(&[0])), vec![ints(&[0, 0, 0, 0])]);
+    unit.add_test(release, with_objects(release, vec![to_object(0)], single), observation);
+}
+
 fn main_function(unit: &mut Unit, basic: Basic) {
     let text = unit.pointer(basic.char, false);
     let texts = unit.pointer(text, false);
     let inputs = vec![parameter(0, "argc", basic.int), parameter(1, "argv", texts)];
-    let main = unit.add_function("main", 67, basic.int, inputs);
+    let main = unit.add_function("main", 69, basic.int, inputs);
     let arguments = pointing(pointing(blob([0; 24]), 0, 1, 0), 8, 2, 0);
     let objects = vec![(text, 3, arguments), (basic.char, 2, blob(*b"t\0")), (basic.char, 3, blob(*b"hi\0"))];
     unit.add_test(main, with_objects(main, vec![ints(&[2]), to_object(0)], objects), returned(Some(ints(&[0]))));

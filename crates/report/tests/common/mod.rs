@@ -214,6 +214,8 @@ pub fn ended(end: NativeEnd, result: Option<Blob>) -> Observation {
         result,
         inputs_after: Vec::new(),
         objects_after: Vec::new(),
+        foreign: Vec::new(),
+        freed: Vec::new(),
     }
 }
 
