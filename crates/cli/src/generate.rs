@@ -50,7 +50,11 @@ pub struct Generated {
 
 /// Analyses each file, generates tests for its functions and replays them. Stops early, with what was found, when
 /// `interrupted` is set. A file that cannot be used does not stop the others.
-fn run_generate(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>, show: &mut dyn FnMut(&Progress)) -> Result<Generated, CliError> {
+fn run_generate(
+    arguments: &GenerateArguments,
+    interrupted: &Arc<AtomicBool>,
+    show: &mut dyn FnMut(&Progress),
+) -> Result<Generated, CliError> {
     let workshop = Workshop::find()?;
     let (loaded, mut failures) = load_files(arguments, &workshop);
     check_names(arguments, &loaded)?;
@@ -89,7 +93,11 @@ fn check_names(arguments: &GenerateArguments, loaded: &[(PathBuf, Loaded)]) -> R
     if loaded.is_empty() {
         return Ok(());
     }
-    let known: Vec<&str> = loaded.iter().flat_map(|(_, unit)| unit.program.map.functions.values()).map(|function| function.name.as_str()).collect();
+    let known: Vec<&str> = loaded
+        .iter()
+        .flat_map(|(_, unit)| unit.program.map.functions.values())
+        .map(|function| function.name.as_str())
+        .collect();
     for name in &arguments.functions {
         if !known.contains(&name.as_str()) {
             let files: Vec<String> = loaded.iter().map(|(file, _)| file.display().to_string()).collect();
@@ -123,7 +131,8 @@ fn generate_file(
     let mut harness = workshop.harness(&loaded)?;
     let compiler = workshop.compiler_version()?;
     let generation = Generation { program: &loaded.program, harness: &mut harness, settings, compiler };
-    let report = branchwise_generate::generate(generation, &functions, &mut |event| show(&event)).map_err(|error| replay_error(&error))?;
+    let report = branchwise_generate::generate(generation, &functions, &mut |event| show(&event))
+        .map_err(|error| replay_error(&error))?;
     let keeps_state = branchwise_report::keeps_state(&loaded.program);
     Ok(GeneratedFile { source: source.to_owned(), map: loaded.program.map, report, keeps_state })
 }

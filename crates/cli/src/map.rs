@@ -16,7 +16,8 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
     }
     for file in &arguments.files {
         let map = load_map(file, &arguments.flags)?;
-        let function = arguments.function.as_deref().map(|name| find(&map, name, &file.display().to_string())).transpose()?;
+        let function =
+            arguments.function.as_deref().map(|name| find(&map, name, &file.display().to_string())).transpose()?;
         print_text(&view(arguments, &map, function))?;
     }
     Ok(Exit::Done)

@@ -31,15 +31,19 @@ impl Workshop {
 
     pub fn load(&self, file: &Path, flags: &[String]) -> Result<Loaded, CliError> {
         let unit = analyse(&self.toolchain, file, flags)?;
-        let folder = tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
+        let folder =
+            tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
         let bitcode = folder.path().join("unit.bc");
-        branchwise_frontend::compile_bitcode(&self.toolchain, &unit, &bitcode)
-            .map_err(|error| CliError::our_fault(format!("the marked text of {} does not compile", file.display())).with_cause(error))?;
-        let code = lower::lower_bitcode(&bitcode)
-            .map_err(|error| CliError::our_fault(format!("cannot read the bitcode of {}", file.display())).with_cause(error))?;
+        branchwise_frontend::compile_bitcode(&self.toolchain, &unit, &bitcode).map_err(|error| {
+            CliError::our_fault(format!("the marked text of {} does not compile", file.display())).with_cause(error)
+        })?;
+        let code = lower::lower_bitcode(&bitcode).map_err(|error| {
+            CliError::our_fault(format!("cannot read the bitcode of {}", file.display())).with_cause(error)
+        })?;
         let program = Program { map: unit.map.clone(), code };
-        branchwise_program::verify(&program)
-            .map_err(|error| CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error))?;
+        branchwise_program::verify(&program).map_err(|error| {
+            CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error)
+        })?;
         Ok(Loaded { program, unit })
     }
 

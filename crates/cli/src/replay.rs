@@ -58,12 +58,21 @@ fn existing<'a>(absolute: &'a Path, named: &'a Path) -> &'a Path {
     if named.exists() { named } else { absolute }
 }
 
-fn row(map: &Map, harness: &mut Harness, coverage: &Coverage, function: FunctionId, cases: &[TestCase]) -> Result<Row, CliError> {
+fn row(
+    map: &Map,
+    harness: &mut Harness,
+    coverage: &Coverage,
+    function: FunctionId,
+    cases: &[TestCase],
+) -> Result<Row, CliError> {
     let observations: Vec<Observation> = harness.run(cases).map_err(|error| replay_error(&error))?;
     let mut ledger = Ledger::new(branch_goals(map, function));
     observations.iter().for_each(|observation| drop(ledger.note(&observation.events)));
     let measured = coverage.function_named(&map.functions[function].symbol);
-    let counts = measured.iter().flat_map(|function| &function.branches).flat_map(|branch| [branch.true_count, branch.false_count]);
+    let counts = measured
+        .iter()
+        .flat_map(|function| &function.branches)
+        .flat_map(|branch| [branch.true_count, branch.false_count]);
     Ok(Row {
         function: map.functions[function].name.clone(),
         tests: cases.len(),
