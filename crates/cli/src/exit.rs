@@ -22,11 +22,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// A panic is a fault of ours: say so, ask for a report, and end with the exit code for it, whatever thread it is in.
+/// A panic is a fault of ours: say so and ask for a report. Whoever catches it decides what it ends.
 pub fn report_our_faults() {
     std::panic::set_hook(Box::new(|info| {
         let _ = write!(std::io::stderr(), "{}", fault_text(info));
-        std::process::exit(Exit::OurFault as i32);
     }));
 }
 

@@ -14,7 +14,7 @@ use crate::arguments::GenerateArguments;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::pipeline::{Loaded, Workshop, replay_error, selected};
+use crate::pipeline::{Loaded, Workshop, selected};
 
 /// What was found in one file, with everything that the report needs of it.
 #[derive(Debug)]
@@ -131,8 +131,7 @@ fn generate_file(
     let mut harness = workshop.harness(&loaded)?;
     let compiler = workshop.compiler_version()?;
     let generation = Generation { program: &loaded.program, harness: &mut harness, settings, compiler };
-    let report = branchwise_generate::generate(generation, &functions, &mut |event| show(&event))
-        .map_err(|error| replay_error(&error))?;
+    let report = branchwise_generate::generate(generation, &functions, &mut |event| show(&event));
     let keeps_state = branchwise_report::keeps_state(&loaded.program);
     Ok(GeneratedFile { source: source.to_owned(), map: loaded.program.map, report, keeps_state })
 }
@@ -196,8 +195,11 @@ pub fn print_text(text: &str) -> Result<(), CliError> {
 
 fn exit(arguments: &GenerateArguments, files: &[FileReport], interrupted: bool) -> Exit {
     let reached = Totals::of_files(files).percent_of_feasible();
+    let functions = || files.iter().flat_map(|file| &file.report.functions);
+    let our_fault = functions().any(|function| function.trouble.as_ref().is_some_and(|trouble| trouble.fault_of_ours));
     match arguments.require {
         _ if interrupted => Exit::Interrupted,
+        _ if our_fault => Exit::OurFault,
         Some(required) if reached < required => Exit::RequirementMissed,
         _ => Exit::Done,
     }

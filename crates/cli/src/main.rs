@@ -27,12 +27,13 @@ fn main() -> ExitCode {
     if matches!(arguments.command, Command::SmtWorker) {
         return branchwise_constraints::smt_worker_main();
     }
-    match run(arguments.command) {
-        Ok(exit) => exit.into(),
-        Err(error) => {
+    match std::panic::catch_unwind(|| run(arguments.command)) {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(error)) => {
             error.tell();
             error.kind.exit().into()
         }
+        Err(_) => Exit::OurFault.into(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every fixture of `tests/fixtures`: the program, the question and the answer in one C file.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use expect_test::expect;
 use tempfile::TempDir;
 
 use fixture::Fixture;
-use tool::{Run, strict};
+use tool::Run;
 
 #[path = "support/fixture.rs"]
 mod fixture;
@@ -119,6 +120,13 @@ int broken(int x) {
     .assert_eq(&differences(&path).join("\n"));
 }
 
+/// A compiler that must accept a file without a warning.
+fn strict(compiler: &str, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(compiler);
+    command.args(["-Wall", "-Wextra", "-Werror"]).args(arguments);
+    command
+}
+
 /// Compiles with every warning an error, and runs.
 fn compiles_and_passes(compiler: &str, sources: &[PathBuf], libraries: &[&str], folder: &Path) -> Result<(), String> {
     let program = folder.join("program");
@@ -192,6 +200,9 @@ fn emitted_tests_for_google_test_compile_without_a_warning_and_pass() {
 fn google_test(folder: &Path) -> Result<(), String> {
     for (c_compiler, compiler) in [("gcc", "g++"), ("clang-19", "clang++-19")] {
         let mut sources = emitted(folder, &["cc", "cpp"]);
+        if sources.is_empty() {
+            return Err("no tests for GoogleTest were written".to_string());
+        }
         for source in emitted(folder, &["c"]) {
             let object = source.with_extension("o");
             let arguments = ["-c".into(), source.into_os_string(), "-o".into(), object.clone().into_os_string()];

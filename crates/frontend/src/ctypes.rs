@@ -149,6 +149,12 @@ pub(crate) fn promoted_integer(clang_type: ClangType<'_>) -> (u32, bool) {
     if bits < 32 { (32, true) } else { (bits, signed) }
 }
 
+/// Numbers, as opposed to pointers and what becomes one.
+pub(crate) fn is_arithmetic(clang_type: ClangType<'_>) -> bool {
+    let kind = clang_type.canonical().kind();
+    kind == CXType_Enum || (CXType_Bool..=CXType_LongDouble).contains(&kind)
+}
+
 /// The element type of a parameter that is written as an array.
 pub(crate) fn array_element(declared: ClangType<'_>) -> Option<ClangType<'_>> {
     let canonical_kind = declared.canonical().kind();

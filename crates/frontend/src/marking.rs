@@ -1,6 +1,7 @@
 //! Puts the markers into the preprocessed text. Only insertions, sorted once and copied in one pass.
 
 use crate::conditions::Conditions;
+use crate::ctypes::is_arithmetic;
 use crate::plan::{Leaf, Plan};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
 
@@ -66,8 +67,10 @@ fn elvis(tree: &SyntaxTree<'_>, id: SyntaxId, plan: &Plan, text: &str, edits: &m
     let Some(Leaf::Marker(marker)) = plan.leaves.get(&common) else { return };
     let (n, rank) = (marker.0, inner_rank(id));
     let (common, other) = (&tree[common], &tree[other]);
+    // A bit-field initialises no `__auto_type`; `+` promotes it, as `?:` does anyway.
+    let plus = if is_arithmetic(common.cursor.clang_type()) { "+" } else { "" };
     let Some(colon) = colon_between(text, common.end, other.start) else { return };
-    edits.push(opening(tree[id].start, rank, format!("({{ __auto_type __bw_g{n} = (")));
+    edits.push(opening(tree[id].start, rank, format!("({{ __auto_type __bw_g{n} = {plus}(")));
     edits.push(closing(common.end, rank, format!("); __bw_condition({n}, !!__bw_g{n})")));
     edits.push(opening(colon, rank, format!(" __bw_g{n} ")));
     edits.push(opening(other.start, rank, " (".into()));

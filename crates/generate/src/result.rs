@@ -21,7 +21,15 @@ pub struct FunctionReport {
     pub findings: Vec<Finding>,
     pub work: Work,
     /// Why nothing could be done, e.g. a parameter type that cannot be an input yet. All goals are unknown then.
-    pub trouble: Option<String>,
+    pub trouble: Option<Trouble>,
+}
+
+/// What kept a whole function from being treated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    pub what: String,
+    /// A fault of Branchwise, not a limit that it knows of.
+    pub fault_of_ours: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Functions one after the other: explore in rounds, replay, minimise, conclude.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use branchwise_goals::{GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
@@ -14,7 +15,8 @@ use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
-    Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, Report, Test, TestSource, Work,
+    Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report, Test, TestSource,
+    Trouble, Work,
 };
 use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};
@@ -34,19 +36,29 @@ pub fn generate(
     mut generation: Generation<'_>,
     functions: &[FunctionId],
     on_progress: &mut dyn FnMut(Progress),
-) -> Result<Report, ReplayError> {
+) -> Report {
     let mut reports = Vec::new();
     let mut disagreements = Vec::new();
     for &function in functions {
         let mut unit = Unit { generation: &mut generation, function, disagreements: &mut disagreements };
-        reports.push(unit.run(on_progress)?);
+        reports.push(unit.run(on_progress));
     }
     on_progress(Progress::Replaying { tests: reports.iter().map(|report| report.tests.len()).sum() });
-    let mut replay = measure(&generation.program.map, generation.harness, &reports, generation.settings.scope)?;
+    let measured = measure(&generation.program.map, generation.harness, &reports, generation.settings.scope);
+    let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
     replay.compiler = generation.compiler;
     disagreements.append(&mut replay.disagreements);
     replay.disagreements = disagreements;
-    Ok(Report { functions: reports, replay })
+    Report { functions: reports, replay }
+}
+
+/// The suites could not be measured: what was found is kept, and the report says so.
+fn unmeasured(error: &ReplayError) -> ReplaySummary {
+    let what = format!("the suites could not be measured: {error}");
+    ReplaySummary {
+        disagreements: vec![Disagreement { function: String::new(), test: None, what }],
+        ..ReplaySummary::default()
+    }
 }
 
 struct Unit<'a, 'g> {
@@ -56,17 +68,33 @@ struct Unit<'a, 'g> {
 }
 
 impl Unit<'_, '_> {
-    fn run(&mut self, on_progress: &mut dyn FnMut(Progress)) -> Result<FunctionReport, ReplayError> {
+    fn run(&mut self, on_progress: &mut dyn FnMut(Progress)) -> FunctionReport {
         let name = self.generation.program.map.functions[self.function].name.clone();
         let mut ledger = Ledger::new(self.goals());
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
         let report = match &self.generation.program.map.functions[self.function].driver {
-            Err(trouble) => troubled(self.function, &ledger, trouble.clone()),
-            Ok(_) => self.explore_and_conclude(&mut ledger, started, &name, on_progress)?,
+            Err(limit) => Err(Trouble { what: limit.clone(), fault_of_ours: false }),
+            Ok(_) => self.guarded(&mut ledger, started, &name, on_progress),
         };
         on_progress(Progress::FunctionFinished { name });
-        Ok(report)
+        report.unwrap_or_else(|trouble| troubled(self.function, &ledger, trouble))
+    }
+
+    /// One function's trouble never stops another: a fault of ours ends this function only.
+    fn guarded(
+        &mut self,
+        ledger: &mut Ledger,
+        started: Instant,
+        name: &str,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<FunctionReport, Trouble> {
+        let attempt = AssertUnwindSafe(|| self.explore_and_conclude(ledger, started, name, on_progress));
+        match std::panic::catch_unwind(attempt) {
+            Ok(Ok(report)) => Ok(report),
+            Ok(Err(error)) => Err(Trouble { what: format!("the replay failed: {error}"), fault_of_ours: true }),
+            Err(_) => Err(Trouble { what: "a fault of Branchwise ended it".to_string(), fault_of_ours: true }),
+        }
     }
 
     fn goals(&self) -> Vec<branchwise_goals::Goal> {
@@ -141,18 +169,11 @@ fn round_share(budget: &Budget<'_>) -> f64 {
 }
 
 /// A function for which nothing could be done.
-fn troubled(function: FunctionId, ledger: &Ledger, trouble: String) -> FunctionReport {
-    let unknown = |reason: &String| {
-        Verdict::Unknown(UnknownReason {
-            reason: reason.clone(),
-            blocking: None,
-            paths: 0,
-            solver_calls: 0,
-            closest: None,
-        })
-    };
-    let goals =
-        ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: unknown(&trouble) }).collect();
+fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> FunctionReport {
+    let reason =
+        UnknownReason { reason: trouble.what.clone(), blocking: None, paths: 0, solver_calls: 0, closest: None };
+    let unknown = || Verdict::Unknown(reason.clone());
+    let goals = ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: unknown() }).collect();
     FunctionReport {
         function,
         goals,
@@ -252,18 +273,25 @@ fn shown(program: &Program, test: &Replayed) -> Vec<(FindingKind, Option<Place>,
     };
     let describe = |fault: &Fault| (finding_kind(fault.kind), place(program, fault.location), fault.message.clone());
     let mut shown: Vec<_> = path.notes.undefined.iter().chain(ending).map(describe).collect();
-    if test.observation.end == NativeEnd::TimeLimit {
-        let location = match &path.end {
-            PathEnd::InstructionLimit { location, .. } | PathEnd::LoopBound { location, .. } => *location,
-            _ => None,
-        };
-        shown.push((
-            FindingKind::DoesNotReturn,
-            place(program, location),
-            "still running when the replay was stopped".to_string(),
-        ));
-    }
+    shown.extend(
+        endless(&path.end, test.observation.end)
+            .map(|(location, message)| (FindingKind::DoesNotReturn, place(program, location), message.to_string())),
+    );
     shown
+}
+
+/// Where a run that never returns was when it was stopped.
+fn endless(predicted: &PathEnd, native: NativeEnd) -> Option<(Option<Location>, &'static str)> {
+    match (predicted, native) {
+        (PathEnd::CallDepth { location, .. }, NativeEnd::Signal(_)) => {
+            Some((*location, "the recursion goes on until the stack is full"))
+        }
+        (PathEnd::InstructionLimit { location, .. } | PathEnd::LoopBound { location, .. }, NativeEnd::TimeLimit) => {
+            Some((*location, "still running when the replay was stopped"))
+        }
+        (_, NativeEnd::TimeLimit) => Some((None, "still running when the replay was stopped")),
+        _ => None,
+    }
 }
 
 fn finding_kind(kind: FaultKind) -> FindingKind {

@@ -40,7 +40,7 @@ fn function(file: &FileReport, unit: &FunctionReport) -> Json {
         "work": work(unit),
     });
     if let Some(trouble) = &unit.trouble {
-        object["trouble"] = json!(trouble);
+        object["trouble"] = json!(trouble.what);
     }
     object
 }

@@ -1,6 +1,5 @@
 //! The built binary, run on one file.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -67,11 +66,4 @@ impl Run {
             None => Err(format!("ended by a signal, or stuck: {errors}")),
         }
     }
-}
-
-/// A compiler that must accept a file without a warning.
-pub fn strict(compiler: &str, arguments: &[OsString]) -> Command {
-    let mut command = Command::new(compiler);
-    command.args(["-Wall", "-Wextra", "-Werror"]).args(arguments);
-    command
 }

@@ -107,7 +107,7 @@ impl<'a> Checks<'a> {
                 format!("{lvalue} == {text}")
             }
         };
-        self.lines.push(format!("CHECK({expectation});"));
+        self.lines.push(format!("assert({expectation});"));
     }
 
     fn array(&mut self, lvalue: &str, element: Option<TypeId>, before: Option<&[Value]>, after: &[Value]) {
@@ -124,7 +124,7 @@ impl<'a> Checks<'a> {
             let lvalue = format!("{lvalue}[{index}]");
             match (element, &after[index]) {
                 (Some(element), value) => self.value(&lvalue, element, old(index), value),
-                (None, Value::Integer(byte)) => self.lines.push(format!("CHECK({lvalue} == {byte});")),
+                (None, Value::Integer(byte)) => self.lines.push(format!("assert({lvalue} == {byte});")),
                 (None, _) => {}
             }
         }
@@ -141,7 +141,7 @@ impl<'a> Checks<'a> {
         }
         let Some(text) = string(of, &after[..=end]) else { return false };
         self.headers.insert("string.h");
-        self.lines.push(format!("CHECK(strcmp({lvalue}, {text}) == 0);"));
+        self.lines.push(format!("assert(strcmp({lvalue}, {text}) == 0);"));
         true
     }
 
@@ -155,7 +155,7 @@ impl<'a> Checks<'a> {
         };
         self.headers.insert("string.h");
         self.lines.push(format!("{declared} = {text};"));
-        self.lines.push(format!("CHECK(memcmp({lvalue}, {expected}, sizeof {expected}) == 0);"));
+        self.lines.push(format!("assert(memcmp({lvalue}, {expected}, sizeof {expected}) == 0);"));
     }
 
     /// No padding, no pointers, and equal values have equal bytes.

@@ -28,7 +28,7 @@ fn c_file(file: &FileReport, tests: &[TestFunction], folder: &Path, name: &str, 
         text.push('\n');
     }
     text.extend(headers.iter().map(|header| format!("#include <{header}>\n")));
-    if tests.iter().any(|test| test.text.contains("CHECK(")) {
+    if tests.iter().any(|test| test.text.contains("assert(")) {
         text += CHECK;
     }
     if uses_heap(tests) {
@@ -45,8 +45,9 @@ fn c_file(file: &FileReport, tests: &[TestFunction], folder: &Path, name: &str, 
 const CHECK: &str = "
 void branchwise_check(int holds, const char *file, int line, const char *expectation);
 
-#undef CHECK
-#define CHECK(expectation) branchwise_check((expectation) ? 1 : 0, __FILE__, __LINE__, #expectation)
+/* It counts instead of aborting, so that one failure does not hide the next, and NDEBUG does not switch it off. */
+#undef assert
+#define assert(expectation) branchwise_check((expectation) ? 1 : 0, __FILE__, __LINE__, #expectation)
 ";
 
 fn cpp_file(file: &FileReport, tests: &[TestFunction], folder: &Path, stem: &str) -> String {

@@ -16,7 +16,7 @@ const LONGEST_PATH: usize = 30;
 
 /// Macros and functions of the headers and helpers that tests use, and C's keywords that a generated name could hit.
 const RESERVED: [&str; 21] = [
-    "main", "errno", "stdin", "stdout", "stderr", "NULL", "CHECK", "memcmp", "memcpy", "strcmp", "isnan", "int",
+    "main", "errno", "stdin", "stdout", "stderr", "NULL", "assert", "memcmp", "memcpy", "strcmp", "isnan", "int",
     "long", "short", "double", "float", "default", "case", "register", "static", "volatile",
 ];
 

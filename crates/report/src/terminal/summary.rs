@@ -55,7 +55,7 @@ fn counted(count: usize, what: &str) -> String {
 
 fn open_goals(file: &FileReport, style: Style) -> Vec<String> {
     let unit_lines = |unit: &FunctionReport| {
-        let trouble = unit.trouble.iter().map(|trouble| format!("  {}: {trouble}", file.function_name(unit)));
+        let trouble = unit.trouble.iter().map(|trouble| format!("  {}: {}", file.function_name(unit), trouble.what));
         let open = unit.goals.iter().filter(|goal| !matches!(goal.verdict, Verdict::Covered { .. }));
         // Where the whole function could not be treated, every goal has the same reason: one line says it.
         let open = open.filter(|_| unit.trouble.is_none()).map(|goal| goal_line(file, goal, style));
