@@ -2,53 +2,63 @@
 //! is reported, and no outcome that is called infeasible is ever taken natively, however many inputs are thrown at it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value as Json;
 
-use random_c::Program;
+use random_c::{Program, Size};
 
 #[path = "support/random_c.rs"]
 mod random_c;
 #[path = "support/tool.rs"]
 mod tool;
 
-const PROGRAMS: u64 = 25;
-const STEPS: &str = "60";
+const LARGE_PROGRAMS: u64 = 25;
+const SMALL_PROGRAMS: u64 = 40;
 const NATIVE_CALLS: u32 = 300_000;
 
-#[test]
-fn random_programs_behave_natively_as_predicted() {
+/// `BRANCHWISE_SEED=N` starts elsewhere.
+fn check(size: Size, programs: u64) {
     let first: u64 = std::env::var("BRANCHWISE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let wrong: Vec<String> = (first..first + PROGRAMS).flat_map(differences).collect();
+    let wrong: Vec<String> = (first..first + programs).flat_map(|seed| differences(seed, size)).collect();
     assert!(wrong.is_empty(), "{} differences:\n{}\n", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
+fn large_programs_behave_natively_as_predicted() {
+    check(Size::Large, LARGE_PROGRAMS);
+}
+
+#[test]
+fn small_programs_do_nothing_that_is_called_infeasible() {
+    check(Size::Small, SMALL_PROGRAMS);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_program() {
-    assert_eq!(random_c::program(7).text, random_c::program(7).text);
-    assert_ne!(random_c::program(7).text, random_c::program(8).text);
+    assert_eq!(random_c::program(7, Size::Small).text, random_c::program(7, Size::Small).text);
+    assert_ne!(random_c::program(7, Size::Small).text, random_c::program(8, Size::Small).text);
 }
 
 /// What is wrong with the answers for the program of this seed.
-fn differences(seed: u64) -> Vec<String> {
-    let program = random_c::program(seed);
+fn differences(seed: u64, size: Size) -> Vec<String> {
+    let program = random_c::program(seed, size);
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path().join("program.c");
     fs::write(&path, &program.text).expect("the temporary folder can be written");
-    let compared = compare(&program, &path, folder.path());
+    let compared = compare(&program, size, &path, folder.path());
     let wrong = compared.unwrap_or_else(|error| vec![error]);
-    wrong.into_iter().map(|what| format!("seed {seed}: {what}")).collect()
+    wrong.into_iter().map(|what| format!("{size:?} program {seed}: {what}")).collect()
 }
 
-fn compare(program: &Program, path: &Path, folder: &Path) -> Result<Vec<String>, String> {
-    let run = tool::generate(path, &["--function", "f", "--steps", STEPS], &["-w".to_string()], folder);
+fn compare(program: &Program, size: Size, path: &Path, folder: &Path) -> Result<Vec<String>, String> {
+    let steps = if size == Size::Small { "600" } else { "60" };
+    let run = tool::generate(path, &["--function", "f", "--steps", steps], &["-w".to_string()], folder);
     let json = run.json()?;
     let mut wrong = report_differences(&json);
-    wrong.extend(wrongly_infeasible(&json, &native_counts(program, folder)?));
+    wrong.extend(wrongly_infeasible(&json, &native_counts(program, size, folder)?));
     Ok(wrong)
 }
 
@@ -93,9 +103,9 @@ fn outcome(goal: &Json) -> Outcome {
 }
 
 /// How often each outcome was taken when the program was called with many inputs.
-fn native_counts(program: &Program, folder: &Path) -> Result<BTreeMap<Outcome, u64>, String> {
+fn native_counts(program: &Program, size: Size, folder: &Path) -> Result<BTreeMap<Outcome, u64>, String> {
     let file = |name: &str| folder.join(name);
-    fs::write(file("caller.c"), caller(program)).map_err(|error| error.to_string())?;
+    fs::write(file("caller.c"), caller(program, size)).map_err(|error| error.to_string())?;
     let mut compile = Command::new("clang-19");
     compile.args(["-w", "-O1", "-fprofile-instr-generate", "-fcoverage-mapping", "-o"]);
     compile.arg(file("caller")).arg(file("caller.c"));
@@ -133,16 +143,24 @@ fn counts(exported: &Json, file: &PathBuf) -> BTreeMap<Outcome, u64> {
     counts
 }
 
-/// A program that calls `f` with small numbers, numbers near powers of two, bytes and any numbers.
-fn caller(program: &Program) -> String {
-    let mut text = String::from(
-        "#include \"program.c\"
+/// A program that calls `f`: with all inputs of a small program, with many of a large one.
+fn caller(program: &Program, size: Size) -> String {
+    let draw = if size == Size::Small { "(long)(i >> SHIFT)" } else { "number()" };
+    let argument = |(at, ty): (usize, &&str)| format!("({ty}){}", draw.replace("SHIFT", &(8 * at).to_string()));
+    let arguments: Vec<String> = program.parameters.iter().enumerate().map(argument).collect();
+    let calls = if size == Size::Small { 1 << 16 } else { NATIVE_CALLS };
+    let arguments = arguments.join(", ");
+    format!("{CALLER}    for (unsigned i = 0; i < {calls}; i++)\n        f({arguments}, out);\n    return 0;\n}}\n")
+}
+
+/// Draws small numbers, numbers near powers of two, bytes and any numbers.
+const CALLER: &str = "#include \"program.c\"
 static unsigned long state = 88172645463325252ul;
 static unsigned long draw(void) {
     state ^= state << 13; state ^= state >> 7; state ^= state << 17;
     return state >> 3;
 }
-static long number(void) {
+long number(void) {
     switch (draw() & 3) {
     case 0: return (long)(draw() % 33) - 16;
     case 1: return (long)(1ul << draw() % 64) + (long)(draw() % 3) - 1;
@@ -152,10 +170,4 @@ static long number(void) {
 }
 int main(void) {
     int out[4];
-",
-    );
-    let arguments: Vec<String> = program.parameters.iter().map(|ty| format!("({ty})number()")).collect();
-    let _ = writeln!(text, "    for (int i = 0; i < {NATIVE_CALLS}; i++)");
-    let _ = writeln!(text, "        f({}, out);\n    return 0;\n}}", arguments.join(", "));
-    text
-}
+";

@@ -6,8 +6,6 @@ use std::fmt::Write;
 const TYPES: [&str; 8] =
     ["signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "unsigned long"];
 const CONSTANTS: [&str; 12] = ["0", "1", "2", "3", "7", "10", "31", "100", "255", "1000", "40000", "123456789"];
-const DEEPEST_STATEMENT: u32 = 3;
-const DEEPEST_EXPRESSION: u32 = 3;
 const LOCALS: u64 = 3;
 
 /// A function `f` of these parameters and an array `out[4]`, which it writes.
@@ -17,14 +15,36 @@ pub struct Program {
     pub text: String,
 }
 
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Size {
+    /// Two parameters of 8 bits, and paths few enough to explore them all.
+    Small,
+    /// Parameters of any width, and more paths than anybody explores.
+    Large,
+}
+
 /// The same seed gives the same program.
-pub fn program(seed: u64) -> Program {
+pub fn program(seed: u64, size: Size) -> Program {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let parameters: Vec<&str> = (0..2 + random.below(2)).map(|_| random.pick(&TYPES)).collect();
+    let (count, types) = match size {
+        Size::Small => (2, &TYPES[..2]),
+        Size::Large => (2 + random.below(2), &TYPES[..]),
+    };
+    let parameters: Vec<&str> = (0..count).map(|_| random.pick(types)).collect();
     let mut writer =
-        Writer { random, parameters: parameters.len() as u64, text: String::new(), indent: 1, loops: 0, open_loops: 0 };
+        Writer { random, size, parameters: count, text: String::new(), indent: 1, loops: 0, open_loops: 0 };
     writer.function(&parameters);
     Program { parameters, text: writer.text }
+}
+
+impl Size {
+    fn deepest_statement(self) -> u32 {
+        if self == Size::Small { 2 } else { 3 }
+    }
+
+    fn deepest_expression(self) -> u32 {
+        if self == Size::Small { 2 } else { 3 }
+    }
 }
 
 struct Random(u64);
@@ -44,6 +64,7 @@ impl Random {
 
 struct Writer {
     random: Random,
+    size: Size,
     parameters: u64,
     text: String,
     indent: usize,
@@ -80,7 +101,7 @@ impl Writer {
     }
 
     fn statement(&mut self, depth: u32) {
-        match self.random.below(if depth < DEEPEST_STATEMENT { 8 } else { 4 }) {
+        match self.random.below(if depth < self.size.deepest_statement() { 8 } else { 4 }) {
             0 | 1 => self.assign_local(),
             2 => self.assign_element(),
             3 => self.assign_member(),
@@ -173,7 +194,7 @@ impl Writer {
     }
 
     fn expression(&mut self, depth: u32) -> String {
-        if depth >= DEEPEST_EXPRESSION || self.random.below(4) == 0 {
+        if depth >= self.size.deepest_expression() || self.random.below(4) == 0 {
             return self.leaf();
         }
         let (left, right) = (self.expression(depth + 1), self.expression(depth + 1));
