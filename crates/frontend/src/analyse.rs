@@ -238,9 +238,10 @@ impl<'u> UnitBuilder<'_, 'u> {
         let drivers = self.driver_text(bodies);
         let job = self.job;
         let marked = marking::apply(&job.preprocessed, std::mem::take(&mut self.insertions));
-        // The line markers keep the generated lines apart from the user's in messages and debug information.
-        let prelude = format!("# 1 \"<branchwise>\"\n{}", drivers::PRELUDE);
-        let marked = format!("{prelude}{marked}\n# 1 \"<branchwise>\"\n{drivers}");
+        // The first line marker names the unit; the others keep the generated lines apart from the user's.
+        let first = job.preprocessed.lines().next().unwrap_or_default();
+        let generated = "# 1 \"<branchwise>\"";
+        let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", drivers::PRELUDE);
         let plain = format!("{}{}{drivers}", job.include(), drivers::PRELUDE);
         self.map.files = self.files.table;
         self.map.types = self.types.table;

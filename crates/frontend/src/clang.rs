@@ -232,6 +232,10 @@ impl<'u> Cursor<'u> {
         unsafe { clang_getCursorLinkage(self.raw) == CXLinkage_Internal }
     }
 
+    pub fn is_thread_local(self) -> bool {
+        unsafe { clang_getCursorTLSKind(self.raw) != CXTLS_None }
+    }
+
     pub fn mangled(self) -> String {
         text(unsafe { clang_Cursor_getMangling(self.raw) })
     }

@@ -27,7 +27,7 @@ impl Types {
         // The id exists before the fields are looked at: a list's node mentions itself.
         let id = self.table.push(Type {
             kind: TypeKind::Void,
-            spelling: clang_type.unqualified().spelling(),
+            spelling: canonical.spelling(),
             size: canonical.size().unwrap_or(0),
             alignment: canonical.alignment().unwrap_or(1).max(1),
         });
@@ -39,11 +39,17 @@ impl Types {
 
     /// The type of a parameter after adjustment; `T name[N]` keeps its N.
     pub fn parameter_id(&mut self, declared: ClangType<'_>) -> TypeId {
+        if matches!(declared.canonical().kind(), CXType_FunctionProto | CXType_FunctionNoProto) {
+            return self.function_pointer(declared);
+        }
         let Some(element) = array_element(declared) else { return self.id(declared) };
         let declared_count = declared.canonical().array_count();
-        let constant = element.canonical().is_const();
+        let canonical_element = declared.canonical().element();
+        // A qualifier of an array (through a typedef) is one of its elements.
+        let constant = canonical_element.is_const() || declared.is_const();
         let target = self.id(element);
-        let spelling = pointer_spelling(&element.spelling());
+        let qualifier = if constant && !canonical_element.is_const() { "const " } else { "" };
+        let spelling = pointer_spelling(&format!("{qualifier}{}", canonical_element.spelling()));
         let key = format!("{spelling} of {declared_count:?} {constant} {}", target.0);
         if let Some(&id) = self.ids.get(&key) {
             return id;
@@ -51,6 +57,19 @@ impl Types {
         let kind = TypeKind::Pointer { target, constant, declared_count };
         let id = self.table.push(Type { kind, spelling, size: 8, alignment: 8 });
         self.ids.insert(key, id);
+        id
+    }
+
+    /// A parameter written as a function is a pointer to it.
+    fn function_pointer(&mut self, declared: ClangType<'_>) -> TypeId {
+        let written = declared.canonical().spelling();
+        let spelling = written.replacen('(', "(*)(", 1);
+        if let Some(&id) = self.ids.get(&spelling) {
+            return id;
+        }
+        let kind = TypeKind::Pointer { target: self.id(declared), constant: false, declared_count: None };
+        let id = self.table.push(Type { kind, spelling: spelling.clone(), size: 8, alignment: 8 });
+        self.ids.insert(spelling, id);
         id
     }
 

@@ -93,7 +93,8 @@ fn unspellable(parameter: Cursor<'_>, type_name: &str) -> String {
 /// A definition for a variable that the unit only declares, so that the unit can be linked alone.
 pub(crate) fn tentative_definition(global: Cursor<'_>) -> String {
     let name = global.spelling();
-    format!("__typeof__({name}) {name};\n")
+    let storage = if global.is_thread_local() { "_Thread_local " } else { "" };
+    format!("{storage}__typeof__({name}) {name};\n")
 }
 
 /// Makes clang emit functions that nothing else of the unit may use, so that the coverage mapping has their regions.

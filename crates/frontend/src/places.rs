@@ -17,7 +17,14 @@ const TEXT_LIMIT: usize = 60;
 pub(crate) struct Files {
     pub table: IdVec<FileId, SourceFile>,
     ids: HashMap<PathBuf, FileId>,
-    contents: HashMap<PathBuf, Vec<u8>>,
+    contents: HashMap<PathBuf, Contents>,
+}
+
+#[derive(Default)]
+struct Contents {
+    bytes: Vec<u8>,
+    /// The offset of each line, found when the first line is asked for.
+    lines: Vec<usize>,
 }
 
 impl Files {
@@ -31,14 +38,27 @@ impl Files {
     }
 
     pub fn bytes(&mut self, path: &Path) -> &[u8] {
-        // A file that cannot be read any more only costs the texts.
-        self.contents.entry(path.to_owned()).or_insert_with(|| std::fs::read(path).unwrap_or_default())
+        &self.contents(path).bytes
+    }
+
+    fn contents(&mut self, path: &Path) -> &mut Contents {
+        if !self.contents.contains_key(path) {
+            // A file that cannot be read any more only costs the texts.
+            let bytes = std::fs::read(path).unwrap_or_default();
+            self.contents.insert(path.to_owned(), Contents { bytes, lines: Vec::new() });
+        }
+        self.contents.entry(path.to_owned()).or_default()
     }
 
     /// The identifier that starts at this place.
     pub fn identifier_at(&mut self, path: &Path, (line, column): (u32, u32)) -> Option<String> {
-        let line = self.bytes(path).split(|&byte| byte == b'\n').nth(line.checked_sub(1)? as usize)?;
-        let rest = line.get(column.checked_sub(1)? as usize..)?;
+        let contents = self.contents(path);
+        if contents.lines.is_empty() {
+            let ends = contents.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+            contents.lines = std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect();
+        }
+        let start = contents.lines.get(line.checked_sub(1)? as usize)? + column.checked_sub(1)? as usize;
+        let rest = contents.bytes.get(start..)?;
         let end = rest.iter().position(|&byte| !byte.is_ascii_alphanumeric() && byte != b'_').unwrap_or(rest.len());
         Some(String::from_utf8_lossy(&rest[..end]).into_owned())
     }

@@ -23,8 +23,20 @@ pub(crate) fn clean_flags(flags: &[String]) -> Vec<String> {
     cleaned
 }
 
-const DROPPED_PREFIXES: &[&str] =
-    &["-o", "-O", "-M", "-Werror", "-Wfatal-errors", "-flto", "-fprofile-", "-fcoverage-", "-save-temps=", "-x"];
+/// OpenMP demands loop conditions of a certain form, which markers would break; without it the loops just run.
+const DROPPED_PREFIXES: &[&str] = &[
+    "-o",
+    "-O",
+    "-M",
+    "-Werror",
+    "-Wfatal-errors",
+    "-flto",
+    "-fprofile-",
+    "-fcoverage-",
+    "-save-temps=",
+    "-x",
+    "-fopenmp",
+];
 
 /// The text after preprocessing, with line markers. Bytes that are not UTF-8 (they can only stand in literals) become
 /// octal escapes, which mean the same byte.
@@ -62,7 +74,7 @@ pub(crate) fn coverage_dump(toolchain: &Toolchain, text: &str, flags: &[String])
     let mut child = Command::new(&toolchain.clang)
         .args(flags)
         .args(["-O0", "-w", "-fprofile-instr-generate", "-fcoverage-mapping", "-Xclang", "-dump-coverage-mapping"])
-        .args(["-S", "-emit-llvm", "-o", "/dev/null", "-x", "c", "-"])
+        .args(["-c", "-Xclang", "-emit-llvm-only", "-o", "/dev/null", "-x", "c", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -16,7 +16,7 @@ use common::{analyse_sample, branch_counts, compile_and_run, own_samples};
 const ENDLESS: &[&str] = &["empty", "empty_goto", "fatal", "computed", "after_return"];
 
 /// Functions over `int` only, which any values can be given to.
-fn drivable<'a>(unit: &'a Unit) -> Vec<&'a Function> {
+fn drivable(unit: &Unit) -> Vec<&Function> {
     let is_int = |function: &Function| function.inputs.iter().all(|input| is_plain_int(unit, input.type_id));
     let comes_back = |function: &Function| !ENDLESS.contains(&function.name.as_str());
     unit.map.functions.values().filter(|&function| is_int(function) && comes_back(function)).collect()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::types::TypeTable;
-use crate::{EdgeId, FileId, FunctionId, IdVec, MarkerId, NodeId, TypeId};
+use crate::{EdgeId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, TypeId};
 
 /// The map of one translation unit.
 #[derive(Debug, Clone, Default)]
@@ -220,6 +220,24 @@ pub struct Cfg {
     pub exit: NodeId,
 }
 
+impl Cfg {
+    /// For each node, by index, whether some path leads to it from the entry.
+    pub fn reached_from_entry(&self) -> Vec<bool> {
+        let mut successors: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
+        for edge in self.edges.values() {
+            successors[edge.from.index()].push(edge.to);
+        }
+        let mut reached = vec![false; self.nodes.len()];
+        let mut open = vec![self.entry];
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut reached[node.index()], true) {
+                open.extend(&successors[node.index()]);
+            }
+        }
+        reached
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Node {
     pub kind: NodeKind,
@@ -278,9 +296,13 @@ pub struct CallSite {
 }
 
 impl Function {
-    /// McCabe's number: edges − nodes + 2, the exit's edge back to the entry not counted.
+    /// McCabe's number: edges − nodes + 2, the exit's edge back to the entry not counted. Code that the entry does not
+    /// lead to (after a return, in a `sizeof`) makes nothing more complex.
     pub fn mccabe(&self) -> i64 {
-        self.cfg.edges.len() as i64 - self.cfg.nodes.len() as i64 + 2
+        let mut reached = self.cfg.reached_from_entry();
+        let edges = self.cfg.edges.values().filter(|edge| reached[edge.from.index()]).count();
+        reached[self.cfg.exit.index()] = true;
+        edges as i64 - reached.iter().filter(|reached| **reached).count() as i64 + 2
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind};
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
-use crate::executor::{Executor, Step};
+use crate::executor::{Executor, Step, Touchable};
 use crate::inputs::{Content, ShapeId};
 use crate::memory::{Contents, Origin};
 use crate::path::{AlternativeKind, FaultKind, PathEnd};
@@ -198,8 +198,11 @@ impl Executor<'_, '_> {
         let mut holds = self.session.terms.boolean(false);
         for l in &left {
             for r in &right {
-                let this = self.compare_targets(op, l, r)?;
                 let guard = self.session.terms.and(l.guard, r.guard);
+                if self.session.terms.as_boolean(guard) == Some(false) {
+                    continue;
+                }
+                let this = self.compare_targets(op, l, r)?;
                 let this = self.session.terms.and(guard, this);
                 holds = self.session.terms.or(holds, this);
             }
@@ -210,6 +213,9 @@ impl Executor<'_, '_> {
     fn compare_targets(&mut self, op: CompareOp, left: &Target, right: &Target) -> Option<TermId> {
         if left.object == right.object {
             return Some(self.compare_terms(op, left.offset, right.offset));
+        }
+        if let (Some(left), Some(right)) = (left.object, right.object) {
+            self.note_compared(left, right);
         }
         let null =
             |target: &Target| target.object.is_none() && self.session.terms.as_constant(target.offset) == Some(0);
@@ -362,13 +368,16 @@ impl Executor<'_, '_> {
             Origin::Stack => {}
             Origin::Global { id, state } => {
                 self.notes.reads_state |= state && access == Access::Read;
+                if state {
+                    self.touched.entry(Touchable::Global(id)).or_default().written |= access == Access::Write;
+                }
                 if self.code.globals[id].initializer.is_none() {
                     return self
                         .unsupported(format!("variable '{}', which is defined elsewhere", self.code.globals[id].name));
                 }
             }
             Origin::Input(shape) => {
-                self.touched.entry(shape).or_default().written |= access == Access::Write;
+                self.touched.entry(Touchable::Input(shape)).or_default().written |= access == Access::Write;
                 if self.filled.insert(shape) {
                     self.fill(shape, id, 0);
                 }
@@ -469,24 +478,6 @@ impl Executor<'_, '_> {
         };
         let modulus = if narrow && factor < 1 << 31 { factor } else { 1 << factor.trailing_zeros().min(31) };
         Stride { modulus: modulus.max(1), residue: 0 }
-    }
-
-    /// Pairs of inputs that might be one object, where that could matter: both used, one of them written.
-    pub(crate) fn possible_aliases(&self) -> Vec<(ShapeId, ShapeId)> {
-        let types = &self.session.program.map.types;
-        let element = |id: ShapeId| self.session.inputs.shape(id).element;
-        let fits = |left: ShapeId, right: ShapeId| {
-            element(left) == element(right) || types[element(left)].size == 1 || types[element(right)].size == 1
-        };
-        let mut pairs = Vec::new();
-        for (index, (&left, used)) in self.touched.iter().enumerate() {
-            for (&right, other) in self.touched.iter().skip(index + 1) {
-                if (used.written || other.written) && fits(left, right) {
-                    pairs.push((left, right));
-                }
-            }
-        }
-        pairs
     }
 }
 

@@ -13,7 +13,7 @@ impl Executor<'_, '_> {
         let right = self.wide_value(&binary.right, binary.width);
         let value = match (&left, &right) {
             (Value::Bits(left), Value::Bits(right)) => self.binary_bits(binary, *left, *right)?,
-            (Value::Undefined, _) | (_, Value::Undefined) => Value::Undefined,
+            (Value::Undefined, _) | (_, Value::Undefined) if !works_bit_by_bit(binary.op) => Value::Undefined,
             _ => match self.pointer_binary(binary, &left, &right)? {
                 Some(value) => value,
                 None => self.binary_terms(binary, &left, &right)?,
@@ -176,7 +176,7 @@ impl Executor<'_, '_> {
         let value = match self.wide_value(&cast.value, cast.from) {
             value if cast.op == CastOp::Copy => value,
             Value::Bits(bits) if cast.to <= 64 => Value::Bits(cast_bits(cast, bits)),
-            Value::Undefined => Value::Undefined,
+            Value::Undefined if cast.op == CastOp::Truncate => Value::Undefined,
             value if cast.op == CastOp::ZeroExtend && cast.from == cast.to => value,
             value => {
                 let term = self.as_term(&value, cast.from);
@@ -200,6 +200,11 @@ fn cast_bits(cast: &Cast, bits: u64) -> u64 {
         CastOp::SignExtend => truncate(signed(bits, cast.from) as u64, cast.to),
         CastOp::ZeroExtend | CastOp::Copy => bits,
     }
+}
+
+/// Masks and shifts, with which bit-fields are written: some bits of the result may be known although others are not.
+fn works_bit_by_bit(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) || is_shift(op)
 }
 
 fn is_shift(op: BinaryOp) -> bool {

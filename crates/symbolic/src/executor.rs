@@ -6,7 +6,7 @@ use std::rc::Rc;
 use branchwise_constraints::{CompareOp, Evaluator, Model, TermId};
 use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
-use branchwise_program::{BlockId, CodeFunctionId, FunctionId, Id, RegisterId};
+use branchwise_program::{BlockId, CodeFunctionId, FunctionId, GlobalId, Id, RegisterId};
 
 use crate::inputs::ShapeId;
 use crate::loops::LoopExits;
@@ -35,7 +35,7 @@ pub(crate) struct Executor<'s, 'p> {
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub filled: HashSet<ShapeId>,
-    pub touched: BTreeMap<ShapeId, Touched>,
+    pub touched: BTreeMap<Touchable, Touched>,
     pub domain: Vec<TermId>,
     decisions: Vec<Decision>,
     events: Vec<Event>,
@@ -67,6 +67,13 @@ pub(crate) struct LoopCount {
     pub head: BlockId,
     pub iterations: u64,
     pub open: bool,
+}
+
+/// What two pointers might both point to.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Touchable {
+    Input(ShapeId),
+    Global(GlobalId),
 }
 
 #[derive(Debug, Copy, Clone, Default)]
@@ -107,13 +114,15 @@ impl<'s, 'p> Executor<'s, 'p> {
                 break end;
             }
         };
-        self.notes.may_alias = self.possible_aliases();
+        let end_positions = self.positions();
+        self.note_aliases();
         self.notes.looks_at_addresses = self.session.looks_at_addresses;
         Path {
             decisions: self.decisions,
             domain: self.domain,
             events: self.events,
             end,
+            end_positions,
             outputs: self.outputs,
             notes: self.notes,
             instructions: self.instructions,
@@ -260,16 +269,22 @@ impl<'s, 'p> Executor<'s, 'p> {
         }
     }
 
-    /// A number that the executor must know: the model's value is taken, the others stay open.
+    /// A number that the executor must know: one after the other, the values tried so far are asked for, then the
+    /// model's; all others stay open.
     pub(crate) fn concretise(&mut self, value: &Value, width: u32) -> Step<u64> {
         if let Value::Bits(bits) = value {
             return Ok(*bits);
         }
         let term = self.as_term(value, width);
         let chosen = self.evaluate(term);
-        let constant = self.session.terms.constant(chosen, width);
-        let equal = self.session.terms.compare(CompareOp::Eq, term, constant);
-        self.decide(equal, [AlternativeKind::Continue; 2])?;
-        Ok(chosen as u64)
+        for index in 0.. {
+            let candidate = self.session.concrete_value(term, index, chosen);
+            let constant = self.session.terms.constant(candidate, width);
+            let equal = self.session.terms.compare(CompareOp::Eq, term, constant);
+            if self.decide(equal, [AlternativeKind::Continue; 2])? {
+                return Ok(candidate as u64);
+            }
+        }
+        unreachable!("the model's own value is among the candidates")
     }
 }

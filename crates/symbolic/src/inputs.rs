@@ -30,6 +30,8 @@ pub struct Shape {
     pub extra_elements: Option<TermId>,
     /// 1 bit: the pointer to this object is null instead. `None`: it never is.
     pub is_null: Option<TermId>,
+    /// An input variable itself, not what a pointer points to.
+    pub variable: bool,
     /// `None` until the code looks.
     pub cells: Option<Vec<Cell>>,
 }
@@ -75,7 +77,8 @@ impl InputSpace {
         if let Some(id) = self.root(index) {
             return id;
         }
-        let id = self.push(Shape::new(name.to_string(), type_id, 1, types[type_id].size));
+        let shape = Shape::new(name.to_string(), type_id, 1, types[type_id].size);
+        let id = self.push(Shape { variable: true, ..shape });
         self.materialise(terms, types, id, bound);
         self.roots.resize(self.roots.len().max(index as usize + 1), None);
         self.roots[index as usize] = Some(id);
@@ -105,7 +108,16 @@ impl InputSpace {
 
 impl Shape {
     fn new(name: String, element: TypeId, capacity: u64, element_size: u64) -> Self {
-        Shape { name, element, capacity, element_size, extra_elements: None, is_null: None, cells: None }
+        Shape {
+            name,
+            element,
+            capacity,
+            element_size,
+            extra_elements: None,
+            is_null: None,
+            variable: false,
+            cells: None,
+        }
     }
 
     /// Bytes at most.

@@ -7,6 +7,7 @@
 //! This crate knows no strategy, no process and no file.
 
 mod address;
+mod aliases;
 mod arithmetic;
 mod calls;
 mod executor;

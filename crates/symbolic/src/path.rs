@@ -1,5 +1,6 @@
 //! One executed path: what was decided, what was seen and how it ended.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use branchwise_constraints::TermId;
@@ -17,6 +18,8 @@ pub struct Path {
     /// The predicted marker log.
     pub events: Vec<Event>,
     pub end: PathEnd,
+    /// Where the functions on the call stack stood when it ended, innermost last.
+    pub end_positions: Rc<[Position]>,
     pub outputs: Vec<Output>,
     pub notes: Notes,
     pub instructions: u64,
@@ -137,8 +140,9 @@ pub struct Notes {
     pub reads_state: bool,
     /// It looked at the number of an address, which another run may choose differently.
     pub looks_at_addresses: bool,
-    /// It went through two pointer inputs of one type, and wrote through one of them: they might point to one object.
-    pub may_alias: Vec<(ShapeId, ShapeId)>,
+    /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
+    /// compared them, or went through both and wrote through one.
+    pub may_alias: BTreeSet<(String, String)>,
     /// Undefined behaviour that this input shows and that did not end the path.
     pub undefined: Vec<Fault>,
 }

@@ -1,6 +1,6 @@
 //! What all paths of one unit under test share.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,6 +15,7 @@ use crate::memory::{Contents, Memory, Origin};
 use crate::path::Path;
 use crate::value::{ObjectId, Pointer, Value};
 
+mod garbage;
 mod state;
 
 /// Bounds of one run.
@@ -41,6 +42,7 @@ pub struct Session<'p> {
     driver: CodeFunctionId,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
+    concrete_values: HashMap<TermId, Vec<u128>>,
     /// How many garbage variables the current run has used.
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
@@ -64,6 +66,7 @@ impl<'p> Session<'p> {
             driver,
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
+            concrete_values: HashMap::new(),
             garbage_used: 0,
             looks_at_addresses: false,
         })
@@ -99,14 +102,24 @@ impl<'p> Session<'p> {
         self.garbage[self.garbage_used - 1]
     }
 
+    /// Whether the value of a term depends on bits that nobody wrote.
     pub(crate) fn is_garbage(&self, term: TermId) -> bool {
-        !self.garbage_variables.is_empty()
-            && self.terms.variables(term).iter().any(|variable| self.garbage_variables.contains(variable))
+        garbage::depends_on(&self.terms, &self.garbage_variables, term)
+    }
+
+    /// The constant to compare a term with when its value must be known: the `index`-th that this session tried, or a
+    /// new one. A fixed order makes the questions at one point of the tree the same in every run.
+    pub(crate) fn concrete_value(&mut self, term: TermId, index: usize, value: u128) -> u128 {
+        let tried = self.concrete_values.entry(term).or_default();
+        if index == tried.len() {
+            tried.push(value);
+        }
+        tried[index]
     }
 }
 
 fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>> {
-    let by_symbol: std::collections::HashMap<&str, FunctionId> =
+    let by_symbol: HashMap<&str, FunctionId> =
         program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
 }

@@ -1,6 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code)]
 
+pub mod text;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,0 +1,85 @@
+//! Inputs that might share an object. Every pointer input has an object of its own, so where sharing could have made a
+//! difference, what follows from the paths is limited; this says where.
+
+use branchwise_program::TypeId;
+use branchwise_program::types::{TypeKind, TypeTable};
+
+use crate::executor::{Executor, Touchable};
+use crate::memory::Origin;
+use crate::value::ObjectId;
+
+impl Executor<'_, '_> {
+    /// Two objects were compared: as inputs they might have been one.
+    pub(crate) fn note_compared(&mut self, left: ObjectId, right: ObjectId) {
+        let (Some(left), Some(right)) = (self.touchable(left), self.touchable(right)) else { return };
+        if matches!((left, right), (Touchable::Global(_), Touchable::Global(_))) {
+            return;
+        }
+        self.note_alias(left, right);
+    }
+
+    /// Both of a pair were used and one was written.
+    pub(crate) fn note_aliases(&mut self) {
+        let touched: Vec<(Touchable, bool)> =
+            self.touched.iter().map(|(&what, touched)| (what, touched.written)).collect();
+        for (index, &(left, left_written)) in touched.iter().enumerate() {
+            for &(right, right_written) in &touched[index + 1..] {
+                if (left_written || right_written) && self.might_share(left, right) {
+                    self.note_alias(left, right);
+                }
+            }
+        }
+    }
+
+    fn touchable(&self, object: ObjectId) -> Option<Touchable> {
+        match self.memory.get(object)?.origin {
+            Origin::Input(shape) => Some(Touchable::Input(shape)),
+            Origin::Global { id, .. } => Some(Touchable::Global(id)),
+            Origin::Stack => None,
+        }
+    }
+
+    /// A global's type is not known here: it might fit any pointer. Two variables are never one object.
+    fn might_share(&self, left: Touchable, right: Touchable) -> bool {
+        match (left, right) {
+            (Touchable::Input(left), Touchable::Input(right)) => {
+                let (left, right) = (self.session.inputs.shape(left), self.session.inputs.shape(right));
+                !(left.variable && right.variable) && fits(&self.session.program.map.types, left.element, right.element)
+            }
+            (Touchable::Input(input), Touchable::Global(_)) | (Touchable::Global(_), Touchable::Input(input)) => {
+                !self.session.inputs.shape(input).variable
+            }
+            (Touchable::Global(_), Touchable::Global(_)) => false,
+        }
+    }
+
+    fn note_alias(&mut self, left: Touchable, right: Touchable) {
+        let pair = (self.touchable_name(left), self.touchable_name(right));
+        self.notes.may_alias.insert(pair);
+    }
+
+    fn touchable_name(&self, what: Touchable) -> String {
+        match what {
+            Touchable::Input(shape) => self.session.inputs.shape(shape).name.clone(),
+            Touchable::Global(global) => self.code.globals[global].name.clone(),
+        }
+    }
+}
+
+/// An object of one type may hold one of the other: the same type, a member, an element, or bytes.
+fn fits(types: &TypeTable, left: TypeId, right: TypeId) -> bool {
+    types[left].size == 1 || types[right].size == 1 || contains(types, left, right) || contains(types, right, left)
+}
+
+fn contains(types: &TypeTable, outer: TypeId, inner: TypeId) -> bool {
+    if outer == inner {
+        return true;
+    }
+    match &types[outer].kind {
+        TypeKind::Array { element, .. } => contains(types, *element, inner),
+        TypeKind::Record { fields: Some(fields), .. } => {
+            fields.iter().any(|field| contains(types, field.type_id, inner))
+        }
+        _ => false,
+    }
+}
