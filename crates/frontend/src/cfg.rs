@@ -88,7 +88,6 @@ struct State {
     label_order: Vec<(String, u32, Place)>,
     gotos: Vec<(String, NodeId, u32)>,
     computed_gotos: Vec<NodeId>,
-    addressed_labels: Vec<String>,
     returns: Ends,
     open_calls: Vec<Call>,
     calls: Vec<CallSite>,
@@ -499,11 +498,6 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
                 self.call(id);
                 ends
             }
-            (Kind::AddressOfLabel, _) => {
-                let name = self.goto_label(id).trim_start_matches('&').trim().to_owned();
-                self.state.addressed_labels.push(name);
-                incoming
-            }
             (_, children) => self.expressions(children, incoming),
         }
     }
@@ -596,11 +590,13 @@ impl State {
         Flow { cfg, loops, calls: self.calls }
     }
 
-    /// A computed goto may lead to every label whose address is taken.
+    /// A computed goto may lead to every label: their addresses may be taken where this walk does not look, such as in
+    /// the initialiser of a static table.
     fn add_computed_gotos(&mut self) {
+        let mut labels: Vec<usize> = self.labels.values().copied().collect();
+        labels.sort_unstable();
         for node in std::mem::take(&mut self.computed_gotos) {
-            for name in self.addressed_labels.clone() {
-                let Some(&target) = self.labels.get(&name) else { continue };
+            for &target in &labels {
                 self.jumps.push(Jump { ends: vec![End::Edge(node, EdgeLabel::Always)], target, repeats: None });
             }
         }

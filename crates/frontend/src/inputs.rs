@@ -110,10 +110,13 @@ fn decayed_array(tree: &SyntaxTree<'_>, id: SyntaxId) -> Option<SyntaxId> {
 fn can_be_input(cursor: Cursor<'_>) -> bool {
     let mut element = cursor.clang_type().canonical();
     let complete = element.size().is_some();
+    // A canonical array type carries the qualifiers of its elements itself.
+    let mut constant = element.is_const();
     while element.kind() == CXType_ConstantArray {
         element = element.element();
+        constant |= element.is_const();
     }
-    complete && !element.is_const() && !cursor.has_internal_linkage()
+    complete && !constant && !cursor.has_internal_linkage()
 }
 
 /// Adds to every function what the functions it mentions mention, until nothing changes.

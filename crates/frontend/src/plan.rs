@@ -172,10 +172,12 @@ impl Planner<'_, '_, '_, '_, '_> {
     fn number_switch(&mut self, site: &SwitchSite) {
         let labels: Vec<Label> = site.labels.iter().map(|&label| self.label(label)).collect();
         let place = self.views.place(self.shared.files, site.condition);
-        let spelled = self.seen.get(&(site.condition, false)).map_or(place, |seen| seen.spelled);
+        let seen = self.seen.get(&(site.condition, false));
+        let spelled = seen.map_or(place, |seen| seen.spelled);
+        let default_counted = seen.is_some_and(|seen| !seen.folded);
         let text = self.views.text(self.shared.files, site.condition, Shown::MacroBody);
         let (bits, signed) = crate::ctypes::promoted_integer(self.views.tree[site.condition].cursor.clang_type());
-        let marker = self.push_marker(text, place, spelled, MarkerKind::Switch { labels, bits, signed });
+        let marker = self.push_marker(text, place, spelled, MarkerKind::Switch { labels, bits, signed, default_counted });
         self.plan.switches.insert(site.statement, marker);
         for (outcome, &label) in site.labels.iter().enumerate() {
             self.plan.labels.insert(label, (marker, outcome as u32));

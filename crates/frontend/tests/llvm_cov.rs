@@ -67,8 +67,8 @@ fn counted_places(marker: &Marker) -> Vec<Place> {
     match &marker.kind {
         MarkerKind::Condition { counted: true } => vec![marker.spelled],
         MarkerKind::Condition { counted: false } => Vec::new(),
-        MarkerKind::Switch { labels, .. } => {
-            let implicit = (marker.outcomes() as usize > labels.len()).then_some(marker.spelled);
+        MarkerKind::Switch { labels, default_counted, .. } => {
+            let implicit = (*default_counted && marker.outcomes() as usize > labels.len()).then_some(marker.spelled);
             labels.iter().map(|label| label.spelled).chain(implicit).collect()
         }
     }

@@ -1,10 +1,10 @@
 //! One round of exploration: execute, remember what was not taken, solve for it, execute again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
-use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId};
+use branchwise_constraints::{Answer, Limits, Model, Solver, SolverSettings, TermId};
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::code::Location;
 use branchwise_program::map::Event;
@@ -17,6 +17,12 @@ use crate::settings::{Bounds, Settings};
 
 /// How many paths without a proper end are replayed in the hope that they natively reach more.
 const MOST_UNFINISHED: usize = 24;
+
+/// A path of this many instructions costs as much as one step more.
+const INSTRUCTIONS_PER_STEP: u64 = 20_000;
+
+/// For conditions that the usual limits leave undecided.
+const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096 };
 
 /// What one function may still spend.
 #[derive(Debug)]
@@ -53,23 +59,64 @@ pub(crate) struct Attempt {
 /// What limits the conclusions of a round.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Limitations {
-    /// Bounds that ended a path.
-    pub cuts: BTreeSet<Bound>,
-    /// Conditions that the solver could not decide, as text with the reason; at most a few are kept.
-    pub unsolved: Vec<(String, String)>,
-    pub unsolved_count: u64,
-    /// What the executor cannot do, and where.
-    pub unsupported: BTreeSet<(String, Option<Location>)>,
+    /// Points behind which something was not explored.
+    pub obstacles: Vec<Obstacle>,
+    known: HashSet<Obstacle>,
     pub reads_state: bool,
     pub looks_at_addresses: bool,
     /// Names of pointer inputs that might point to one object.
     pub may_alias: BTreeSet<(String, String)>,
-    /// The budget ended before everything was tried.
-    pub out_of_budget: bool,
+    /// Names of pointer inputs that were taken for null.
+    pub always_null: BTreeSet<String>,
     pub interrupted: bool,
-    /// Execution did not go where the solver's model should lead it.
-    pub diverged: u64,
 }
+
+/// A point behind which something was not explored, and why. It matters for the goals that can follow it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Obstacle {
+    pub kind: ObstacleKind,
+    pub branch: Branch,
+    pub positions: Rc<[Position]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum ObstacleKind {
+    /// A bound ended the path.
+    Cut(Bound),
+    /// The solver could not decide the condition.
+    Unsolved {
+        condition: String,
+        reason: String,
+    },
+    Unsupported {
+        what: String,
+        location: Option<Location>,
+    },
+    /// A value that nobody wrote decided what came next.
+    Uninitialised {
+        location: Option<Location>,
+    },
+    /// Execution did not go where the solver's model should lead it.
+    Diverged,
+    /// The budget ended before this was tried.
+    OutOfBudget,
+}
+
+impl Limitations {
+    fn add(&mut self, kind: ObstacleKind, branch: Branch, positions: &[Position]) {
+        let obstacle = Obstacle { kind, branch, positions: positions.into() };
+        if self.known.insert(obstacle.clone()) {
+            self.obstacles.push(obstacle);
+        }
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.obstacles.iter().any(|obstacle| matches!(obstacle.kind, ObstacleKind::Cut(_)))
+    }
+}
+
+/// Going on without an event of its own.
+const GOING_ON: Branch = Branch { event: None, fault: None, mixed: false };
 
 /// Counters over all rounds.
 #[derive(Debug, Clone, Default)]
@@ -98,6 +145,11 @@ pub(crate) struct Exploration<'a, 'p> {
     pub attempts: Vec<Attempt>,
     unfinished: usize,
     pub limitations: Limitations,
+    /// Undecided alternatives that were not tried with patience yet, and those that were.
+    undecided: VecDeque<Candidate>,
+    given_up: Vec<(Candidate, String)>,
+    patient: Option<Solver>,
+    settings: &'a Settings,
     counters: &'a mut Counters,
 }
 
@@ -114,17 +166,12 @@ impl<'a, 'p> Exploration<'a, 'p> {
         ledger: &'a mut Ledger,
         counters: &'a mut Counters,
         bounds: Bounds,
-        settings: &Settings,
+        settings: &'a Settings,
     ) -> Self {
         let guidance = Guidance::new(&session.program.map, ledger);
-        let solver = SolverSettings {
-            limits: Limits::default(),
-            worker: settings.worker.clone(),
-            interrupt: settings.interrupt.clone(),
-        };
         Exploration {
             session,
-            solver: Solver::new(solver),
+            solver: solver(settings, Limits::default()),
             tree: Tree::new(),
             frontier: Frontier::new(guidance, settings.seed),
             ledger,
@@ -135,6 +182,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
             attempts: Vec::new(),
             unfinished: 0,
             limitations: Limitations::default(),
+            undecided: VecDeque::new(),
+            given_up: Vec::new(),
+            patient: None,
+            settings,
             counters,
         }
     }
@@ -143,26 +194,56 @@ impl<'a, 'p> Exploration<'a, 'p> {
     pub(crate) fn run(&mut self, budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
         self.execute(Model::new(), false, budget, on_goals);
         while !self.is_over(budget, share) {
-            let Some(candidate) = self.frontier.next(&self.tree, self.ledger) else { break };
+            let solved = match self.frontier.next(&self.tree, self.ledger) {
+                Some(candidate) => self.solve(candidate).map(|model| (candidate, model)),
+                None => match self.undecided.pop_front() {
+                    Some(candidate) if self.ledger.open() > 0 => {
+                        self.solve_patiently(candidate).map(|model| (candidate, model))
+                    }
+                    _ => break,
+                },
+            };
             budget.steps += 1;
-            if let Some(model) = self.solve(candidate) {
+            if let Some((candidate, model)) = solved {
                 self.execute(model, true, budget, on_goals);
                 self.check_arrival(candidate);
             }
         }
+        self.note_what_is_left();
         self.count_solver_calls();
     }
 
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
         // Only where the bounds cut something can a round with larger ones do better than going on with this one.
-        let share = if self.limitations.cuts.is_empty() { 1.0 } else { share };
-        self.limitations.interrupted = budget.interrupted();
-        self.limitations.out_of_budget = budget.spent() >= share && self.ledger.open() > 0;
+        let share = if self.limitations.is_cut() { share } else { 1.0 };
+        self.limitations.interrupted |= budget.interrupted();
         self.limitations.interrupted || budget.spent() >= share
     }
 
+    /// Alternatives that nobody took, and those that the solver could not decide.
+    fn note_what_is_left(&mut self) {
+        let unsolved = self
+            .given_up
+            .drain(..)
+            .chain(self.undecided.drain(..).map(|candidate| (candidate, "no time left".to_string())));
+        for (candidate, reason) in unsolved.collect::<Vec<_>>() {
+            let constraint = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
+            let condition = self.session.terms.display(constraint).at_most(40).to_string();
+            self.obstacle(ObstacleKind::Unsolved { condition, reason }, candidate);
+        }
+        for candidate in self.frontier.remaining(&self.tree) {
+            self.obstacle(ObstacleKind::OutOfBudget, candidate);
+        }
+    }
+
+    fn obstacle(&mut self, kind: ObstacleKind, candidate: Candidate) {
+        let branch = Branch { mixed: false, ..self.tree.branches(candidate.node)[candidate.branch] };
+        self.limitations.add(kind, branch, self.tree.positions(candidate.node));
+    }
+
     fn count_solver_calls(&mut self) {
-        for (layer, count) in &self.solver.statistics().queries {
+        let solvers = [Some(&self.solver), self.patient.as_ref()];
+        for (layer, count) in solvers.into_iter().flatten().flat_map(|solver| &solver.statistics().queries) {
             *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
         }
     }
@@ -178,25 +259,36 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
                 None
             }
-            Answer::Unknown(reason) => {
-                self.note_unsolved(candidate, &reason);
+            Answer::Unknown(_) => {
+                self.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
+                // A fault that could not be decided leaves no goal open: the path would have ended there.
+                if self.tree.branches(candidate.node)[candidate.branch].fault.is_none() {
+                    self.undecided.push_back(candidate);
+                }
                 None
             }
         }
     }
 
-    fn note_unsolved(&mut self, candidate: Candidate, reason: &Reason) {
-        self.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
-        let branch = self.tree.branches(candidate.node)[candidate.branch];
-        // A fault that could not be decided leaves no goal open: the path would have ended there.
-        if branch.fault.is_some() {
-            return;
-        }
-        self.limitations.unsolved_count += 1;
-        if self.limitations.unsolved.len() < 4 {
-            let constraint = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
-            let text = self.session.terms.display(constraint).to_string();
-            self.limitations.unsolved.push((text, reason.to_string()));
+    /// A second try with more time, for what nothing else depends on any more.
+    fn solve_patiently(&mut self, candidate: Candidate) -> Option<Model> {
+        let constraints = self.constraints(candidate);
+        let hint = self.knowledge[candidate.node.0 as usize].model.clone();
+        let patient = self.patient.get_or_insert_with(|| solver(self.settings, PATIENT));
+        match patient.check(&self.session.terms, &constraints, &hint).answer {
+            Answer::Sat(model) => {
+                self.tree.set_status(candidate.node, candidate.branch, Status::Open);
+                Some(model)
+            }
+            Answer::Unsat(_) => {
+                self.counters.refuted += 1;
+                self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
+                None
+            }
+            Answer::Unknown(reason) => {
+                self.given_up.push((candidate, reason.to_string()));
+                None
+            }
         }
     }
 
@@ -222,7 +314,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             interrupt: &budget.settings.interrupt,
         };
         let path = self.session.run(&model, &limits);
-        budget.steps += 1;
+        budget.steps += 1 + path.instructions / INSTRUCTIONS_PER_STEP;
         self.counters.paths += 1;
         self.counters.instructions += path.instructions;
         self.remember(&path, Rc::new(model.clone()));
@@ -252,8 +344,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     fn choice(&mut self, decision: &Decision, events: &[Event]) -> Choice {
         let before = &events[..decision.events_before];
-        let positions =
-            decision.positions.iter().map(|position| Position { function: position.function, after: position.after });
+        let positions = decision.positions.iter().map(position);
         Choice {
             taken: decision.taken,
             branches: decision.alternatives.iter().map(|alternative| self.branch(alternative, before)).collect(),
@@ -279,39 +370,40 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     /// Notes what the end of a path means for the conclusions of the round.
     fn note_end(&mut self, path: &Path) {
-        let limitations = &mut self.limitations;
-        limitations.reads_state |= path.notes.reads_state;
-        limitations.looks_at_addresses |= path.notes.looks_at_addresses;
-        for &(left, right) in &path.notes.may_alias {
-            let name = |shape| self.session.inputs.shape(shape).name.clone();
-            limitations.may_alias.insert((name(left), name(right)));
+        self.limitations.reads_state |= path.notes.reads_state;
+        self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
+        self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
+        self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
+        if let PathEnd::Fault(fault) = &path.end {
+            if let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind)) {
+                self.frontier.fault_seen(site);
+            }
         }
-        match &path.end {
-            PathEnd::Returned | PathEnd::Exited { .. } => {}
-            PathEnd::Fault(fault) => {
-                if let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind)) {
-                    self.frontier.fault_seen(site);
-                }
+        self.limitations.interrupted |= path.end == PathEnd::Interrupted;
+        if let Some(kind) = self.obstacle_at_end(&path.end) {
+            let positions: Vec<Position> = path.end_positions.iter().map(position).collect();
+            self.limitations.add(kind, GOING_ON, &positions);
+        }
+    }
+
+    /// What was left unexplored behind the end of a path.
+    fn obstacle_at_end(&self, end: &PathEnd) -> Option<ObstacleKind> {
+        let cut = |what: String, limit: u64| Some(ObstacleKind::Cut(Bound { what, limit }));
+        match end {
+            PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Interrupted => None,
+            PathEnd::Fault(fault) if fault.kind == FaultKind::UninitialisedRead => {
+                Some(ObstacleKind::Uninitialised { location: fault.location })
             }
-            PathEnd::LoopBound { location, bound } => {
-                limitations
-                    .cuts
-                    .insert(Bound { what: format!("iterations of the loop{}", at(*location)), limit: *bound });
-            }
-            PathEnd::CallDepth { location, bound } => {
-                limitations.cuts.insert(Bound { what: format!("depth of the calls{}", at(*location)), limit: *bound });
-            }
-            PathEnd::InstructionLimit { bound, .. } => {
-                limitations.cuts.insert(Bound { what: "instructions of one path".to_string(), limit: *bound });
-            }
+            PathEnd::Fault(_) => None,
+            PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
+            PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
+            PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),
             PathEnd::SizeBound { shape, elements, .. } => {
-                let what = format!("elements of '{}'", self.session.inputs.shape(*shape).name);
-                limitations.cuts.insert(Bound { what, limit: *elements });
+                cut(format!("elements of '{}'", self.session.inputs.shape(*shape).name), *elements)
             }
             PathEnd::Unsupported { what, location } => {
-                limitations.unsupported.insert((what.clone(), *location));
+                Some(ObstacleKind::Unsupported { what: what.clone(), location: *location })
             }
-            PathEnd::Interrupted => limitations.interrupted = true,
         }
     }
 
@@ -344,9 +436,17 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let Candidate { node, branch } = candidate;
         if self.tree.status(node, branch) == Status::Open {
             self.tree.set_status(node, branch, Status::Unsolved);
-            self.limitations.diverged += 1;
+            self.obstacle(ObstacleKind::Diverged, candidate);
         }
     }
+}
+
+fn position(position: &branchwise_symbolic::Position) -> Position {
+    Position { function: position.function, after: position.after }
+}
+
+fn solver(settings: &Settings, limits: Limits) -> Solver {
+    Solver::new(SolverSettings { limits, worker: settings.worker.clone(), interrupt: settings.interrupt.clone() })
 }
 
 fn at(location: Option<Location>) -> String {

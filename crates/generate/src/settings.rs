@@ -56,13 +56,13 @@ impl Bounds {
     pub(crate) const FIRST: Bounds =
         Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64 };
 
-    /// Twice as much of everything.
+    /// Twice as much of everything, up to what one machine can do.
     pub(crate) fn grown(self) -> Bounds {
         Bounds {
-            loop_iterations: self.loop_iterations * 2,
-            pointer_elements: (self.pointer_elements * 2).min(1 << 12),
-            instructions: self.instructions * 4,
-            call_depth: self.call_depth * 2,
+            loop_iterations: (self.loop_iterations * 2).min(1 << 16),
+            pointer_elements: (self.pointer_elements * 2).min(1 << 10),
+            instructions: (self.instructions * 4).min(32_000_000),
+            call_depth: (self.call_depth * 2).min(1 << 12),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::result::{
 };
 use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};
-use crate::verdicts::unreached;
+use crate::verdicts::Judge;
 
 /// What generation works on.
 pub struct Generation<'a> {
@@ -118,10 +118,10 @@ impl Unit<'_, '_> {
         let mut counters = Counters::default();
         let mut on_goals =
             |reached, goals| on_progress(Progress::GoalsReached { name: name.to_string(), reached, goals });
-        let (attempts, limitations) = self.explore(ledger, &mut counters, started, &mut on_goals);
+        let (attempts, rounds) = self.explore(ledger, &mut counters, started, &mut on_goals);
         let replayed = replay(self.generation.harness, attempts, ledger)?;
         self.note_disagreements(name, &replayed);
-        let mut report = conclude(self.generation.program, self.function, ledger, replayed, &limitations, &counters);
+        let mut report = conclude(self.generation.program, self.function, ledger, replayed, &rounds, &counters);
         report.work.seconds = started.elapsed().as_secs_f64();
         Ok(report)
     }
@@ -133,25 +133,24 @@ impl Unit<'_, '_> {
         counters: &mut Counters,
         started: Instant,
         on_goals: &mut dyn FnMut(usize, usize),
-    ) -> (Vec<Attempt>, Limitations) {
+    ) -> (Vec<Attempt>, Vec<Limitations>) {
         let mut budget = Budget { settings: self.generation.settings, started, steps: 0 };
         let mut bounds = Bounds::FIRST;
-        let mut attempts = Vec::new();
-        loop {
-            let Some(session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) else {
-                return (attempts, Limitations { diverged: 1, ..Limitations::default() });
-            };
+        let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
+        while let Some(session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) {
             let share = round_share(&budget);
             let mut exploration = Exploration::new(session, ledger, counters, bounds, self.generation.settings);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
-            let could_grow = !limitations.cuts.is_empty() && limitations.unsupported.is_empty();
-            if ledger.open() == 0 || !could_grow || limitations.interrupted || budget.spent() >= 1.0 {
-                return (attempts, limitations);
+            let could_grow = limitations.is_cut() && !limitations.interrupted && bounds != bounds.grown();
+            rounds.push(limitations);
+            if ledger.open() == 0 || !could_grow || budget.spent() >= 1.0 {
+                break;
             }
             bounds = bounds.grown();
         }
+        (attempts, rounds)
     }
 
     fn note_disagreements(&mut self, name: &str, replayed: &[Replayed]) {
@@ -189,7 +188,7 @@ fn conclude(
     function: FunctionId,
     ledger: &Ledger,
     replayed: Vec<Replayed>,
-    limitations: &Limitations,
+    rounds: &[Limitations],
     counters: &Counters,
 ) -> FunctionReport {
     let coverers: Vec<Coverer<'_>> =
@@ -198,12 +197,13 @@ fn conclude(
     let tests = suite(&replayed, &kept);
     let findings = findings(program, &replayed, &kept);
     let closest = tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
+    let judge = Judge { program, rounds, counters, closest };
     let verdict = |id: GoalId| {
         let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
         match (by.is_empty(), ledger.is_reached(id)) {
             (false, _) => Verdict::Covered { tests: by },
             (true, true) => not_reproduced(counters, closest),
-            (true, false) => unreached(program, limitations, counters, closest),
+            (true, false) => judge.unreached(ledger.goal(id)),
         }
     };
     let goals = ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: verdict(id) }).collect();

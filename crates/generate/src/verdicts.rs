@@ -1,77 +1,129 @@
 //! What follows for a goal that no test reached.
 
-use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
+use std::collections::BTreeSet;
+
+use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::Program;
 use branchwise_program::code::Location;
+use branchwise_search::Guidance;
 
-use crate::explore::{Counters, Limitations};
+use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 
-/// The verdict for every goal that no test of the exploration reached.
-pub(crate) fn unreached(
-    program: &Program,
-    limitations: &Limitations,
-    counters: &Counters,
-    closest: Option<TestId>,
-) -> Verdict {
-    if let Some((reason, blocking)) = what_stopped_us(program, limitations) {
-        let solver_calls = counters.solver_calls.values().sum();
-        return Verdict::Unknown(UnknownReason { reason, blocking, paths: counters.paths, solver_calls, closest });
-    }
-    let evidence = evidence(counters);
-    let bounds = bounds(limitations);
-    if bounds.is_empty() { Verdict::Infeasible(evidence) } else { Verdict::InfeasibleWithinBounds { bounds, evidence } }
+/// Everything that the verdicts of one function rest on.
+pub(crate) struct Judge<'a> {
+    pub program: &'a Program,
+    /// Of every round, the last one with the largest bounds.
+    pub rounds: &'a [Limitations],
+    pub counters: &'a Counters,
+    pub closest: Option<TestId>,
 }
 
-/// A reason for which nothing follows from the exploration, with the condition that blocks.
-fn what_stopped_us(program: &Program, limitations: &Limitations) -> Option<(String, Option<String>)> {
-    if limitations.interrupted {
-        return Some(("interrupted".to_string(), None));
+impl Judge<'_> {
+    /// The verdict for a goal that no test of the exploration reached. Where the last round was not finished, what the
+    /// one before it showed within its own bounds still holds.
+    pub(crate) fn unreached(&self, goal: &Goal) -> Verdict {
+        let guidance = Guidance::new(&self.program.map, &Ledger::new(vec![goal.clone()]));
+        let mut verdicts = self.rounds.iter().rev().map(|round| self.after_round(round, &guidance));
+        let last = verdicts.next().unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None));
+        match last {
+            Verdict::Unknown(_) => verdicts.find(|verdict| !matches!(verdict, Verdict::Unknown(_))).unwrap_or(last),
+            decided => decided,
+        }
     }
-    if let Some((what, location)) = limitations.unsupported.first() {
-        return Some((format!("not supported yet: {what}{}", place(program, *location)), None));
+
+    fn after_round(&self, round: &Limitations, guidance: &Guidance) -> Verdict {
+        let in_the_way = |obstacle: &&Obstacle| guidance.after(&obstacle.branch, &obstacle.positions).is_some();
+        let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(in_the_way).collect();
+        if let Some((reason, blocking)) = self.what_stopped_us(round, &obstacles) {
+            return self.unknown(reason, blocking);
+        }
+        let bounds = bounds(round, &obstacles);
+        let evidence = self.evidence();
+        if bounds.is_empty() {
+            Verdict::Infeasible(evidence)
+        } else {
+            Verdict::InfeasibleWithinBounds { bounds, evidence }
+        }
     }
-    if let Some((condition, reason)) = limitations.unsolved.first() {
-        let count = limitations.unsolved_count;
-        return Some((format!("{count} conditions not decided by the solver: {reason}"), Some(condition.clone())));
+
+    fn unknown(&self, reason: String, blocking: Option<String>) -> Verdict {
+        let solver_calls = self.counters.solver_calls.values().sum();
+        Verdict::Unknown(UnknownReason {
+            reason,
+            blocking,
+            paths: self.counters.paths,
+            solver_calls,
+            closest: self.closest,
+        })
     }
-    if limitations.diverged > 0 {
-        return Some(("execution did not follow its model".to_string(), None));
+
+    /// A reason for which nothing follows from the round, with the condition that blocks.
+    fn what_stopped_us(&self, round: &Limitations, obstacles: &[&Obstacle]) -> Option<(String, Option<String>)> {
+        if round.interrupted {
+            return Some(("interrupted".to_string(), None));
+        }
+        let reasons = obstacles.iter().filter_map(|obstacle| self.reason(&obstacle.kind));
+        let worst = reasons.min_by_key(|(rank, ..)| *rank).map(|(_, reason, blocking)| (reason, blocking));
+        let addresses =
+            round.looks_at_addresses.then(|| ("a path depends on the numbers of addresses".to_string(), None));
+        worst.or(addresses)
     }
-    if limitations.out_of_budget {
-        return Some(("the time for this function was used up before all paths were explored".to_string(), None));
+
+    /// Why an obstacle leaves a goal unknown, the most telling reason with the smallest rank; `None` for a bound.
+    fn reason(&self, kind: &ObstacleKind) -> Option<(u32, String, Option<String>)> {
+        match kind {
+            ObstacleKind::Cut(_) => None,
+            ObstacleKind::Unsupported { what, location } => {
+                Some((0, format!("not supported yet: {what}{}", self.place(*location)), None))
+            }
+            ObstacleKind::Unsolved { condition, reason } => {
+                Some((1, format!("a condition was not decided: {reason}"), Some(condition.clone())))
+            }
+            ObstacleKind::Uninitialised { location } => {
+                Some((2, format!("a value that was never written decides{}", self.place(*location)), None))
+            }
+            ObstacleKind::Diverged => Some((3, "execution did not follow its model".to_string(), None)),
+            ObstacleKind::OutOfBudget => {
+                Some((4, "the budget of this function was used up before all paths were explored".to_string(), None))
+            }
+        }
     }
-    if limitations.looks_at_addresses {
-        return Some(("a path depends on the numbers of addresses".to_string(), None));
+
+    fn place(&self, location: Option<Location>) -> String {
+        let Some(location) = location else { return String::new() };
+        let file = self.program.code.files.get(location.file as usize).map_or("", String::as_str);
+        format!(" at {file}:{}", location.line)
     }
-    None
+
+    fn evidence(&self) -> Evidence {
+        Evidence {
+            proof: "every path that could lead there was executed or its condition refuted".to_string(),
+            paths: self.counters.paths,
+            refuted_prefixes: self.counters.refuted,
+            assumptions: vec![
+                "integer arithmetic wraps around as the machine's does".to_string(),
+                "a path ends at an access outside an object, through a null pointer, and at a division by zero"
+                    .to_string(),
+                "pointers point to the start of an object".to_string(),
+            ],
+        }
+    }
 }
 
-fn place(program: &Program, location: Option<Location>) -> String {
-    let Some(location) = location else { return String::new() };
-    let file = program.code.files.get(location.file as usize).map_or("", String::as_str);
-    format!(" at {file}:{}", location.line)
-}
-
-fn evidence(counters: &Counters) -> Evidence {
-    Evidence {
-        proof: "every path that could lead there was executed or its condition refuted".to_string(),
-        paths: counters.paths,
-        refuted_prefixes: counters.refuted,
-        assumptions: vec![
-            "integer arithmetic wraps around as the machine's does".to_string(),
-            "a path ends at an access outside an object, through a null pointer, and at a division by zero".to_string(),
-            "pointers point to the start of an object".to_string(),
-        ],
+fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
+    let cut = |obstacle: &&Obstacle| match &obstacle.kind {
+        ObstacleKind::Cut(bound) => Some(bound.clone()),
+        _ => None,
+    };
+    let mut bounds: BTreeSet<Bound> = obstacles.iter().filter_map(cut).collect();
+    if round.reads_state {
+        bounds.insert(Bound { what: "calls in one test".to_string(), limit: 1 });
     }
-}
-
-fn bounds(limitations: &Limitations) -> Vec<Bound> {
-    let mut bounds: Vec<Bound> = limitations.cuts.iter().cloned().collect();
-    if limitations.reads_state {
-        bounds.push(Bound { what: "calls in one test".to_string(), limit: 1 });
+    for (left, right) in &round.may_alias {
+        bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
     }
-    for (left, right) in &limitations.may_alias {
-        bounds.push(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
+    for name in &round.always_null {
+        bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }
-    bounds
+    bounds.into_iter().collect()
 }

@@ -15,13 +15,13 @@ fn marker_goals(id: MarkerId, marker: &Marker) -> Vec<Goal> {
     match &marker.kind {
         MarkerKind::Condition { counted: false } => Vec::new(),
         MarkerKind::Condition { counted: true } => both_outcomes(id, marker, GoalKind::Condition).into(),
-        MarkerKind::Switch { labels, .. } => switch_goals(id, marker, labels),
+        MarkerKind::Switch { labels, default_counted, .. } => switch_goals(id, marker, labels, *default_counted),
     }
 }
 
-fn switch_goals(id: MarkerId, marker: &Marker, labels: &[Label]) -> Vec<Goal> {
+fn switch_goals(id: MarkerId, marker: &Marker, labels: &[Label], default_counted: bool) -> Vec<Goal> {
     let mut goals = Vec::new();
-    if !labels.iter().any(|label| label.values == LabelValues::Default) {
+    if default_counted && !labels.iter().any(|label| label.values == LabelValues::Default) {
         goals.extend(both_outcomes(id, marker, GoalKind::ImplicitDefault(labels.len() as u32)));
     }
     for (index, label) in labels.iter().enumerate() {

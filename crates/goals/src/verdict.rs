@@ -34,7 +34,7 @@ pub struct Evidence {
 }
 
 /// A bound that cut the search.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bound {
     /// E.g. "iterations of the loop at shape.c:12", "elements behind pointer 'p'".
     pub what: String,

@@ -108,7 +108,13 @@ pub enum MarkerKind {
         counted: bool,
     },
     /// A switch: outcome i is the jump to label i; outcome `labels.len()` is the implicit default, where there is none.
-    Switch { labels: Vec<Label>, bits: u32, signed: bool },
+    Switch {
+        labels: Vec<Label>,
+        bits: u32,
+        signed: bool,
+        /// llvm-cov counts the implicit default. (It does not where the condition is a constant or a connective.)
+        default_counted: bool,
+    },
 }
 
 /// One `case` or `default` label.

@@ -146,6 +146,15 @@ impl Frontier {
         None
     }
 
+    /// The alternatives towards goals that nobody took, in a fixed order.
+    pub fn remaining(&self, tree: &Tree) -> Vec<Candidate> {
+        let open = |candidate: &Candidate| tree.status(candidate.node, candidate.branch) == Status::Open;
+        let towards = self.heap.iter().filter(|Reverse((rank, _))| rank.class != Class::Fault);
+        let mut remaining: Vec<Candidate> = towards.map(|Reverse((_, candidate))| *candidate).filter(open).collect();
+        remaining.sort();
+        remaining
+    }
+
     /// Now and then a random candidate that may lead to a goal.
     fn random_candidate(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
         if self.heap.len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {

@@ -20,7 +20,7 @@ pub struct Choice {
 }
 
 /// One way to go on.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Branch {
     /// The marker outcome that it is, if it is one.
     pub event: Option<Event>,
@@ -31,7 +31,7 @@ pub struct Branch {
 }
 
 /// A function on the call stack and the last event in it.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Position {
     pub function: FunctionId,
     pub after: Option<Event>,

@@ -395,7 +395,10 @@ impl Executor<'_, '_> {
         for cell in cells {
             let (size, value) = match cell.content {
                 Content::Scalar { bytes, term } => (bytes, Value::Term(term)),
-                Content::NullPointer => (8, Value::Bits(0)),
+                Content::NullPointer(name) => {
+                    self.notes.always_null.insert(name);
+                    (8, Value::Bits(0))
+                }
                 Content::Pointer(target) => (8, self.input_pointer(target)),
             };
             self.memory.write(self.session, object, offset + cell.offset, size, value);

@@ -50,8 +50,8 @@ pub enum Content {
         term: TermId,
     },
     Pointer(ShapeId),
-    /// A pointer that is always null: its target's type is not an input yet.
-    NullPointer,
+    /// The pointer with this name is always null: its target's type is not an input yet.
+    NullPointer(String),
 }
 
 impl InputSpace {
@@ -220,7 +220,7 @@ impl Filler<'_> {
     fn pointer(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, offset: u64) {
         let size = self.types[target].size;
         let content = if size == 0 {
-            Content::NullPointer
+            Content::NullPointer(name.to_string())
         } else {
             Content::Pointer(self.target(name, target, declared_count, size))
         };

@@ -143,6 +143,8 @@ pub struct Notes {
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
     /// compared them, or went through both and wrote through one.
     pub may_alias: BTreeSet<(String, String)>,
+    /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
+    pub always_null: BTreeSet<String>,
     /// Undefined behaviour that this input shows and that did not end the path.
     pub undefined: Vec<Fault>,
 }

@@ -55,7 +55,7 @@ fn map_for(code: &Code) -> Map {
         let (marker, kind) = match instruction {
             Instruction::MarkCondition { marker, .. } => (marker, MarkerKind::Condition { counted: true }),
             Instruction::MarkSwitch { marker, .. } => {
-                (marker, MarkerKind::Switch { labels: Vec::new(), bits: 32, signed: true })
+                (marker, MarkerKind::Switch { labels: Vec::new(), bits: 32, signed: true, default_counted: true })
             }
             _ => continue,
         };

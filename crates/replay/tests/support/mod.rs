@@ -128,7 +128,7 @@ impl Sample {
             place: HERE,
             spelled: HERE,
         });
-        self.marker(MarkerKind::Switch { labels: labels.collect(), bits, signed })
+        self.marker(MarkerKind::Switch { labels: labels.collect(), bits, signed, default_counted: true })
     }
 
     fn marker(&mut self, kind: MarkerKind) -> MarkerId {

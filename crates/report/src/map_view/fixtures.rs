@@ -277,7 +277,7 @@ impl Builder<'_> {
             Label { values, text, place, spelled: place }
         };
         let labels = (0..cases.len()).map(label).collect();
-        let marker = self.marker(on, MarkerKind::Switch { labels, bits: 32, signed: true });
+        let marker = self.marker(on, MarkerKind::Switch { labels, bits: 32, signed: true, default_counted: true });
         let node = self.node(NodeKind::Switch(marker), on, before);
         self.decision(DecisionKind::Switch, Formula::Leaf(marker));
         let way = |outcome: usize| (node, EdgeLabel::Outcome(Event { marker, outcome: outcome as u32 }));
