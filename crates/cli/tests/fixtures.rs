@@ -1,0 +1,270 @@
+//! Every fixture of `tests/fixtures`: the program, the question and the answer in one C file.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use expect_test::expect;
+use tempfile::TempDir;
+
+use fixture::Fixture;
+use tool::Run;
+
+#[path = "support/fixture.rs"]
+mod fixture;
+#[path = "support/judge.rs"]
+mod judge;
+#[path = "support/tool.rs"]
+mod tool;
+
+/// How many processes run at a time.
+const WORKERS: usize = 2;
+
+/// Each test runs its own workers: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures")
+}
+
+/// All fixtures by name; `BRANCHWISE_FIXTURES=TEXT` takes only those whose name contains the text.
+fn all_fixtures() -> Vec<PathBuf> {
+    let wanted = std::env::var("BRANCHWISE_FIXTURES").unwrap_or_default();
+    let entries = fs::read_dir(folder()).expect("the folder of fixtures can be read").flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    paths.retain(|path| fixture::file_name(path).contains(&wanted));
+    paths.sort();
+    paths
+}
+
+fn named(names: &[&str]) -> Vec<PathBuf> {
+    names.iter().map(|name| folder().join(name).with_extension("c")).collect()
+}
+
+/// Checks the files on a few workers; panics with everything that is wrong, in the order of the files.
+fn check_all(paths: &[PathBuf], check: impl Fn(&Path) -> Vec<String> + Sync) {
+    let next = AtomicUsize::new(0);
+    let wrong = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let differences = check(path);
+                    wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(differences);
+                }
+            });
+        }
+    });
+    let mut wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    wrong.sort();
+    assert!(wrong.is_empty(), "{} differences in {} files:\n{}\n", wrong.len(), paths.len(), wrong.join("\n"));
+}
+
+fn temporary() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder can be made")
+}
+
+fn generate(fixture: &Fixture, more: &[&str], folder: &Path) -> Run {
+    let steps = fixture.steps.to_string();
+    let mut arguments = vec!["--function", &fixture.entry, "--steps", &steps];
+    arguments.extend(fixture.scope.iter().flat_map(|scope| ["--scope", scope]));
+    arguments.extend(more);
+    tool::generate(&fixture.path, &arguments, &fixture.flags, folder)
+}
+
+/// What is wrong with a fixture, or with what the tool says of it.
+fn differences(path: &Path) -> Vec<String> {
+    let folder = temporary();
+    let judged = Fixture::read(path).and_then(|fixture| {
+        let json = generate(&fixture, &[], folder.path()).json()?;
+        Ok(judge::differences(&fixture, &json))
+    });
+    judged.unwrap_or_else(|error| vec![format!("{}: {error}", fixture::file_name(path))])
+}
+
+#[test]
+fn every_fixture_has_its_answers() {
+    let _alone = alone();
+    let paths = all_fixtures();
+    assert!(!paths.is_empty(), "no fixtures in {}", folder().display());
+    check_all(&paths, differences);
+}
+
+#[test]
+fn wrong_missing_and_superfluous_answers_are_reported() {
+    let _alone = alone();
+    let folder = temporary();
+    let path = folder.path().join("broken.c");
+    let text = "// entry: broken   criterion: branch   finding: null_dereference@3
+int broken(int x) {
+    if (x > 10)   //~ true: covered, false: infeasible
+        return 1;
+    if (x > 20)
+        return 2;
+    return 0;   //~ true: covered, false: covered
+}
+";
+    fs::write(&path, text).expect("the temporary folder can be written");
+    expect![[r#"
+        broken.c:3: `x > 10` expected true: covered, false: infeasible, got true: covered, false: covered
+        broken.c:5: not annotated: `x > 20` true: infeasible, false: covered
+        broken.c:7: annotated, but nothing counts here
+        broken.c: no finding null_dereference@3"#]]
+    .assert_eq(&differences(&path).join("\n"));
+}
+
+/// A compiler that must accept a file without a warning.
+fn strict(compiler: &str, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(compiler);
+    command.args(["-Wall", "-Wextra", "-Werror"]).args(arguments);
+    command
+}
+
+/// Compiles with every warning an error, and runs.
+fn compiles_and_passes(compiler: &str, sources: &[PathBuf], libraries: &[&str], folder: &Path) -> Result<(), String> {
+    let program = folder.join("program");
+    let mut arguments: Vec<_> = sources.iter().map(|path| path.clone().into_os_string()).collect();
+    arguments.extend(["-o".into(), program.clone().into_os_string()]);
+    arguments.extend(libraries.iter().map(Into::into));
+    let compiled = tool::run(strict(compiler, &arguments), folder);
+    if compiled.status != Some(0) {
+        return Err(format!("{compiler} does not accept the tests:\n{}", compiled.errors));
+    }
+    let passed = tool::run(Command::new(&program), folder);
+    let text = || format!("{}{}", passed.output, passed.errors);
+    if passed.status == Some(0) { Ok(()) } else { Err(format!("the tests do not pass ({compiler}):\n{}", text())) }
+}
+
+fn emitted(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.join("out")).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| extensions.iter().any(|extension| path.extension().is_some_and(|found| found == *extension)));
+    paths.sort();
+    paths
+}
+
+fn check_emitted(path: &Path, check: impl Fn(&Path) -> Result<(), String>, emit: &[&str]) -> Vec<String> {
+    let folder = temporary();
+    let checked = Fixture::read(path).and_then(|fixture| {
+        generate(&fixture, emit, folder.path()).json()?;
+        check(folder.path())
+    });
+    checked.err().map(|error| format!("{}: {error}", fixture::file_name(path))).into_iter().collect()
+}
+
+#[test]
+fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
+    let _alone = alone();
+    let paths = named(&[
+        "array_parameter",
+        "bad_exit",
+        "bad_null",
+        "calendar",
+        "global_input",
+        "global_struct",
+        "if_chain",
+        "int_bool",
+        "int_long_long",
+        "pointer_list",
+        "pointer_output",
+        "static_function",
+        "struct_bit_fields",
+        "struct_by_value",
+        "struct_result",
+        "switch_on_char",
+        "triangle",
+        "union_parameter",
+    ]);
+    let check = |folder: &Path| {
+        let sources = emitted(folder, &["c"]);
+        ["clang-19", "gcc"].into_iter().try_for_each(|compiler| compiles_and_passes(compiler, &sources, &[], folder))
+    };
+    check_all(&paths, |path| check_emitted(path, check, &[]));
+}
+
+#[test]
+fn emitted_tests_for_google_test_compile_without_a_warning_and_pass() {
+    let _alone = alone();
+    let paths = named(&["if_chain", "struct_by_value", "triangle"]);
+    check_all(&paths, |path| check_emitted(path, google_test, &["--emit", "gtest"]));
+}
+
+/// What is written in C is compiled as C, and linked with the C++ tests.
+fn google_test(folder: &Path) -> Result<(), String> {
+    for (c_compiler, compiler) in [("gcc", "g++"), ("clang-19", "clang++-19")] {
+        let mut sources = emitted(folder, &["cc", "cpp"]);
+        if sources.is_empty() {
+            return Err("no tests for GoogleTest were written".to_string());
+        }
+        for source in emitted(folder, &["c"]) {
+            let object = source.with_extension("o");
+            let arguments = ["-c".into(), source.into_os_string(), "-o".into(), object.clone().into_os_string()];
+            let compiled = tool::run(strict(c_compiler, &arguments), folder);
+            if compiled.status != Some(0) {
+                return Err(format!("{c_compiler} does not accept the tests:\n{}", compiled.errors));
+            }
+            sources.push(object);
+        }
+        compiles_and_passes(compiler, &sources, &["-lgtest", "-lgtest_main", "-lpthread"], folder)?;
+    }
+    Ok(())
+}
+
+/// Everything that a run leaves behind, without the seconds it took.
+fn traces(fixture: &Fixture, folder: &Path) -> Vec<(String, String)> {
+    let run = generate(fixture, &[], folder);
+    let mut traces = vec![("standard output".to_string(), without_seconds(&run.output))];
+    for path in emitted(folder, &["c", "json"]) {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        traces.push((fixture::file_name(&path), without_seconds(&text)));
+    }
+    let _ = fs::remove_dir_all(folder.join("out"));
+    traces
+}
+
+fn without_seconds(text: &str) -> String {
+    let mut parts = text.split("\"seconds\":");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |kept, part| {
+        let end = part.find([',', '}', '\n']).unwrap_or(part.len());
+        kept + &part[end..]
+    })
+}
+
+#[test]
+fn the_same_seed_and_steps_give_the_same_bytes() {
+    let _alone = alone();
+    let paths = named(&[
+        "array_write",
+        "bad_division",
+        "hard_hash",
+        "if_chain",
+        "loop_bubble_sort",
+        "loop_string_length",
+        "pointer_walk",
+        "struct_copy",
+        "switch_duff",
+        "triangle",
+    ]);
+    check_all(&paths, |path| {
+        let folder = temporary();
+        let fixture = match Fixture::read(path) {
+            Ok(fixture) => fixture,
+            Err(error) => return vec![error],
+        };
+        let (first, second) = (traces(&fixture, folder.path()), traces(&fixture, folder.path()));
+        let name = fixture::file_name(path);
+        if first.len() < 2 {
+            return vec![format!("{name}: nothing was written")];
+        }
+        let differ = first.iter().zip(&second).filter(|(first, second)| first != second);
+        differ.map(|(first, _)| format!("{name}: {} differs between two runs", first.0)).collect()
+    });
+}
