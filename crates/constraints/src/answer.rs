@@ -108,6 +108,8 @@ pub enum Layer {
     RecentModels,
     /// The same slice, or a contradictory part of it, was answered before.
     Cache,
+    /// The hint satisfies it after a few small changes.
+    Repair,
     Smt,
 }
 
@@ -117,6 +119,7 @@ impl Layer {
             Layer::Constants => "constants",
             Layer::RecentModels => "recent_models",
             Layer::Cache => "cache",
+            Layer::Repair => "repair",
             Layer::Smt => "smt",
         }
     }

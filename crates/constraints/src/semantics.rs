@@ -91,3 +91,12 @@ fn arithmetic_shift(a: i128, b: u128, width: u32) -> i128 {
         None => 0,
     }
 }
+
+/// Newton's iteration modulo 2^128: each step doubles the number of right bits, from 3.
+pub(crate) fn inverse_of_odd(odd: u128) -> u128 {
+    let mut inverse = odd;
+    for _ in 0..6 {
+        inverse = inverse.wrapping_mul(2_u128.wrapping_sub(odd.wrapping_mul(inverse)));
+    }
+    inverse
+}

@@ -74,8 +74,15 @@ proptest! {
             let fresh = solver().check(&construction.terms, &query, &Model::new()).answer;
             prop_assert_eq!(answer.is_sat(), fresh.is_sat());
             prop_assert_eq!(answer.is_unsat(), fresh.is_unsat());
-            if let Answer::Sat(model) = answer {
-                hint = model;
+            match answer {
+                Answer::Sat(model) => hint = model,
+                Answer::Unsat(Evidence { core, .. }) => {
+                    prop_assert!(core.iter().all(|term| query.contains(term)));
+                    prop_assert!(solver().check(&construction.terms, &core, &Model::new()).answer.is_unsat());
+                    let more = [core, vec![all[0], all[all.len() - 1]]].concat();
+                    prop_assert!(experienced.check(&construction.terms, &more, &hint).answer.is_unsat());
+                }
+                Answer::Unknown(reason) => prop_assert!(false, "unknown: {reason}"),
             }
         }
     }
@@ -105,8 +112,8 @@ fn the_hint_is_kept_where_it_holds() {
     let solved = solver().check(&terms, &[x_small, y_large], &hint);
     let model = solved.answer.model().expect("satisfiable");
     assert_eq!((model.get(x_id), model.get(unused_id)), (7, 3));
-    assert!(model.get(y_id) >= 10);
-    assert_eq!(solved.layer, Layer::Smt);
+    assert_eq!(model.get(y_id), 10, "the smallest change");
+    assert_eq!(solved.layer, Layer::Repair);
 }
 
 #[test]
@@ -126,33 +133,65 @@ fn each_layer_answers_what_it_can() {
     assert_eq!(layer(&[]), Layer::Constants);
     assert_eq!(layer(&[x_is_five, x_is_not_five]), Layer::Constants);
     assert_eq!(layer(&[x_is_not_five]), Layer::RecentModels);
-    assert_eq!(layer(&[x_is_five, composite]), Layer::Smt);
+    assert_eq!(layer(&[x_is_five, composite]), Layer::Repair);
     assert_eq!(layer(&[composite]), Layer::RecentModels);
     assert_eq!(layer(&[odd_square]), Layer::Smt);
     assert_eq!(layer(&[odd_square]), Layer::Cache);
     assert_eq!(layer(&[odd_square, composite]), Layer::Cache);
     assert_eq!(solver.statistics().total(), 8);
-    assert_eq!(solver.statistics().smt_calls, 2);
+    assert_eq!(solver.statistics().smt_calls, 1);
+}
+
+/// `x² = 3` has no root; the conditions on `x` and `y` beside it have nothing to do with that.
+#[test]
+fn a_core_leaves_out_what_does_not_matter() {
+    let (mut terms, x, y) = two_variables();
+    let square = terms.mul(x, x);
+    let no_root = equals(&mut terms, square, 3);
+    let (ordered, ten) = (terms.signed_less(x, y), terms.constant(10, 32));
+    let (small, large) = (terms.signed_less(x, ten), terms.signed_less(ten, y));
+    let mut solver = solver();
+    let solved = solver.check(&terms, &[small, no_root, ordered], &Model::new());
+    assert_eq!(solved.answer, Answer::Unsat(Evidence { layer: Layer::Smt, core: vec![no_root] }));
+    let solved = solver.check(&terms, &[no_root, large, ordered], &Model::new());
+    assert_eq!(solved.answer, Answer::Unsat(Evidence { layer: Layer::Cache, core: vec![no_root] }));
 }
 
 #[test]
 fn a_raised_interrupt_is_an_answer() {
     let (mut terms, x, _) = two_variables();
-    let x_is_five = equals(&mut terms, x, 5);
+    let square = terms.mul(x, x);
+    let square_is_25 = equals(&mut terms, square, 25);
     let interrupt = Arc::new(AtomicBool::new(true));
     let mut solver = Solver::new(SolverSettings { interrupt, ..SolverSettings::default() });
-    let solved = solver.check(&terms, &[x_is_five], &Model::new());
+    let solved = solver.check(&terms, &[square_is_25], &Model::new());
     assert_eq!(solved.answer, Answer::Unknown(Reason::Interrupted));
 }
 
 #[test]
 fn wide_values_survive_the_way_to_the_solver_and_back() {
     let mut terms = Terms::new();
-    let wide = terms.variable("wide", 128);
-    let value = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210;
-    let constant = terms.constant(value, 128);
-    let equal = terms.equal(wide, constant);
-    let solved = solver().check(&terms, &[equal], &Model::new());
-    let id = terms.variable_id(wide).expect("a variable");
-    assert_eq!(solved.answer.model().map(|model| model.get(id)), Some(value));
+    let (x, y) = (terms.variable("x", 128), terms.variable("y", 128));
+    let (sum, difference) = (terms.add(x, y), terms.sub(x, y));
+    let high = terms.constant(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210, 128);
+    let low = terms.constant(0x0000_1111_2222_3333_4444_5555_6666_7778, 128);
+    let query = [terms.equal(sum, high), terms.equal(difference, low)];
+    let solved = solver().check(&terms, &query, &Model::new());
+    assert_eq!(solved.layer, Layer::Smt, "neither equation can be mended alone");
+    assert!(solved.answer.is_sat());
+}
+
+#[test]
+fn one_more_condition_is_repaired_with_a_small_change() {
+    let (mut terms, x, y) = two_variables();
+    let (low, high) = (terms.constant(0xffff_fff0, 32), terms.constant(100, 32));
+    let (above, below) = (terms.signed_less(low, x), terms.signed_less(x, high));
+    let sum = terms.add(x, y);
+    let masked = terms.extract(sum, 0, 8);
+    let wanted = terms.constant(250, 8);
+    let (ordered, exact) = (terms.signed_less(x, y), terms.equal(masked, wanted));
+    let solved = solver().check(&terms, &[above, below, ordered, exact], &Model::new());
+    let model = solved.answer.model().expect("satisfiable");
+    let value = |term| model.get(terms.variable_id(term).expect("a variable"));
+    assert_eq!((solved.layer, value(x), value(y)), (Layer::Repair, 0, 250));
 }

@@ -69,6 +69,8 @@ pub(crate) struct Limitations {
     /// Names of pointer inputs that were taken for null.
     pub always_null: BTreeSet<String>,
     pub interrupted: bool,
+    /// A path did what the map does not know: a fault of ours.
+    pub off_the_map: bool,
 }
 
 /// A point behind which something was not explored, and why. It matters for the goals that can follow it.
@@ -372,6 +374,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn note_end(&mut self, path: &Path) {
         self.limitations.reads_state |= path.notes.reads_state;
         self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
+        self.limitations.off_the_map |= path.notes.off_the_map.is_some();
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
         if let PathEnd::Fault(fault) = &path.end {

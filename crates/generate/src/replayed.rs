@@ -43,7 +43,15 @@ impl Replayed {
     pub(crate) fn disagreement(&self) -> Option<String> {
         let predicted = &self.attempt.path;
         let ended = matches!(predicted.end, PathEnd::Returned | PathEnd::Exited { .. }) && !self.observation.truncated;
-        self.event_disagreement(ended).or_else(|| self.end_disagreement()).or_else(|| self.output_disagreement())
+        self.map_disagreement()
+            .or_else(|| self.event_disagreement(ended))
+            .or_else(|| self.end_disagreement())
+            .or_else(|| self.output_disagreement())
+    }
+
+    fn map_disagreement(&self) -> Option<String> {
+        let event = self.attempt.path.notes.off_the_map?;
+        Some(format!("the control-flow graph knows no way to {event:?}"))
     }
 
     fn event_disagreement(&self, complete: bool) -> Option<String> {

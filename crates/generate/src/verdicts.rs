@@ -62,6 +62,9 @@ impl Judge<'_> {
         if round.interrupted {
             return Some(("interrupted".to_string(), None));
         }
+        if round.off_the_map {
+            return Some(("a path is not in the control-flow graph (a fault of Branchwise)".to_string(), None));
+        }
         let reasons = obstacles.iter().filter_map(|obstacle| self.reason(&obstacle.kind));
         let worst = reasons.min_by_key(|(rank, ..)| *rank).map(|(_, reason, blocking)| (reason, blocking));
         let addresses =

@@ -23,9 +23,13 @@ struct Rank {
     /// Distance to an open goal, and how often the same outcome was tried without success.
     effort: u32,
     mixed: bool,
-    depth: u32,
+    /// Near the entry first in one order, far from it first in the other.
+    depth: i64,
     order: u64,
 }
+
+/// Loops need both: the shortest way in, and one iteration more than ever before.
+const ORDERS: [i64; 2] = [1, -1];
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
@@ -41,7 +45,9 @@ enum Class {
 #[derive(Debug, Clone)]
 pub struct Frontier {
     guidance: Guidance,
-    heap: BinaryHeap<Reverse<(Rank, Candidate)>>,
+    /// The same candidates in two orders, taken in turn; what one of them handed out is skipped in the other.
+    heaps: [BinaryHeap<Reverse<(Rank, Candidate)>>; 2],
+    turn: usize,
     /// How often an outcome was tried since a goal was reached last.
     tried: BTreeMap<Event, u32>,
     seen_faults: BTreeSet<u32>,
@@ -59,7 +65,8 @@ impl Frontier {
     pub fn new(guidance: Guidance, seed: u64) -> Self {
         Frontier {
             guidance,
-            heap: BinaryHeap::new(),
+            heaps: Default::default(),
+            turn: 0,
             tried: BTreeMap::new(),
             seen_faults: BTreeSet::new(),
             fault_tries: BTreeMap::new(),
@@ -78,18 +85,17 @@ impl Frontier {
     }
 
     fn push(&mut self, tree: &Tree, ledger: &Ledger, candidate: Candidate) {
-        if tree.status(candidate.node, candidate.branch) == Status::Open {
-            if let Some(rank) = self.rank(tree, ledger, candidate) {
-                self.heap.push(Reverse((rank, candidate)));
-            }
+        if tree.status(candidate.node, candidate.branch) != Status::Open {
+            return;
         }
-    }
-
-    fn rank(&mut self, tree: &Tree, ledger: &Ledger, candidate: Candidate) -> Option<Rank> {
         let branch = tree.branches(candidate.node)[candidate.branch];
-        let (class, effort) = self.class(tree, ledger, candidate, &branch)?;
+        let Some((class, effort)) = self.class(tree, ledger, candidate, &branch) else { return };
         self.order += 1;
-        Some(Rank { class, effort, mixed: branch.mixed, depth: tree.depth(candidate.node), order: self.order })
+        for (heap, direction) in self.heaps.iter_mut().zip(ORDERS) {
+            let depth = direction * i64::from(tree.depth(candidate.node));
+            let rank = Rank { class, effort, mixed: branch.mixed, depth, order: self.order };
+            heap.push(Reverse((rank, candidate)));
+        }
     }
 
     fn class(&self, tree: &Tree, ledger: &Ledger, candidate: Candidate, branch: &Branch) -> Option<(Class, u32)> {
@@ -113,9 +119,11 @@ impl Frontier {
     /// Goals were reached: what is worth trying has changed.
     pub fn goals_changed(&mut self, tree: &Tree, ledger: &Ledger, guidance: Guidance) {
         self.guidance = guidance;
+        let [heap, other] = std::mem::take(&mut self.heaps);
         let mut candidates: Vec<Candidate> =
-            std::mem::take(&mut self.heap).into_iter().map(|Reverse((_, candidate))| candidate).collect();
+            heap.into_iter().chain(other).map(|Reverse((_, candidate))| candidate).collect();
         candidates.sort();
+        candidates.dedup();
         self.tried.clear();
         candidates.into_iter().for_each(|candidate| self.push(tree, ledger, candidate));
     }
@@ -125,14 +133,15 @@ impl Frontier {
         if let Some(candidate) = self.random_candidate(tree, ledger) {
             return Some(candidate);
         }
-        while let Some(Reverse((rank, candidate))) = self.heap.pop() {
+        self.turn = (self.turn + 1) % self.heaps.len();
+        while let Some(Reverse((rank, candidate))) = self.heaps[self.turn].pop() {
             if tree.status(candidate.node, candidate.branch) != Status::Open {
                 continue;
             }
             let branch = tree.branches(candidate.node)[candidate.branch];
             let Some((class, effort)) = self.class(tree, ledger, candidate, &branch) else { continue };
             if (class, effort) > (rank.class, rank.effort) {
-                self.heap.push(Reverse((Rank { class, effort, ..rank }, candidate)));
+                self.heaps[self.turn].push(Reverse((Rank { class, effort, ..rank }, candidate)));
                 continue;
             }
             if let Some(event) = branch.event {
@@ -149,7 +158,7 @@ impl Frontier {
     /// The alternatives towards goals that nobody took, in a fixed order.
     pub fn remaining(&self, tree: &Tree) -> Vec<Candidate> {
         let open = |candidate: &Candidate| tree.status(candidate.node, candidate.branch) == Status::Open;
-        let towards = self.heap.iter().filter(|Reverse((rank, _))| rank.class != Class::Fault);
+        let towards = self.heaps[0].iter().filter(|Reverse((rank, _))| rank.class != Class::Fault);
         let mut remaining: Vec<Candidate> = towards.map(|Reverse((_, candidate))| *candidate).filter(open).collect();
         remaining.sort();
         remaining
@@ -157,11 +166,11 @@ impl Frontier {
 
     /// Now and then a random candidate that may lead to a goal.
     fn random_candidate(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
-        if self.heap.len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {
+        if self.heaps[0].len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {
             return None;
         }
-        let index = (self.next_random() % self.heap.len() as u64) as usize;
-        let &Reverse((_, candidate)) = self.heap.iter().nth(index)?;
+        let index = (self.next_random() % self.heaps[0].len() as u64) as usize;
+        let &Reverse((_, candidate)) = self.heaps[0].iter().nth(index)?;
         let branch = tree.branches(candidate.node)[candidate.branch];
         let open = tree.status(candidate.node, candidate.branch) == Status::Open;
         let class = self.class(tree, ledger, candidate, &branch).map(|(class, _)| class);

@@ -207,8 +207,12 @@ impl<'s, 'p> Executor<'s, 'p> {
     }
 
     pub(crate) fn event(&mut self, event: Event) {
+        let frame = self.frame();
+        let (function, after) = (frame.map_function, frame.last_event.replace(event));
+        if function.is_none_or(|function| !self.session.map_allows(function, after, event.marker)) {
+            self.notes.off_the_map.get_or_insert(event);
+        }
         self.events.push(event);
-        self.frame().last_event = Some(event);
     }
 
     /// Which way a condition (1 bit) goes. `kinds`: what it means to be false, and to be true.

@@ -145,6 +145,8 @@ pub struct Notes {
     pub may_alias: BTreeSet<(String, String)>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
     pub always_null: BTreeSet<String>,
+    /// The first event to which the map knows no way: nothing may be concluded from the map then.
+    pub off_the_map: Option<Event>,
     /// Undefined behaviour that this input shows and that did not end the path.
     pub undefined: Vec<Fault>,
 }

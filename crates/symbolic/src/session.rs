@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Model, TermId, Terms, VariableId};
 use branchwise_program::code::{Code, Global, Initializer, Operand};
-use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, Program};
+use branchwise_program::map::Event;
+use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
 use crate::executor::Executor;
 use crate::inputs::InputSpace;
@@ -17,6 +18,9 @@ use crate::value::{ObjectId, Pointer, Value};
 
 mod garbage;
 mod state;
+mod successors;
+
+use successors::Successors;
 
 /// Bounds of one run.
 #[derive(Debug, Copy, Clone)]
@@ -43,6 +47,7 @@ pub struct Session<'p> {
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
+    successors: Successors,
     /// How many garbage variables the current run has used.
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
@@ -67,6 +72,7 @@ impl<'p> Session<'p> {
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
+            successors: Successors::default(),
             garbage_used: 0,
             looks_at_addresses: false,
         })
@@ -100,6 +106,11 @@ impl<'p> Session<'p> {
         }
         self.garbage_used += 1;
         self.garbage[self.garbage_used - 1]
+    }
+
+    /// Whether the map has a way from an event to a marker of the same activation.
+    pub(crate) fn map_allows(&mut self, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
+        self.successors.allows(&self.program.map, function, after, marker)
     }
 
     /// Whether the value of a term depends on bits that nobody wrote.

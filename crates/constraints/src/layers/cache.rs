@@ -2,20 +2,21 @@ use super::{Decide, Query};
 use crate::answer::{Answer, Layer, Solved, Statistics};
 use crate::hash::FastMap;
 use crate::model::Model;
-use crate::terms::{TermId, is_subset};
+use crate::terms::TermId;
 
 /// When full the cache starts anew: simple, and the same on every machine.
 const MOST_ENTRIES: usize = 50_000;
 
-/// How many cores with the same newest constraint are compared with a query.
-const MOST_CORES_TRIED: usize = 32;
+/// How many cores with the same newest constraint are compared with a query, the latest first.
+const MOST_CORES_TRIED: usize = 64;
 
-/// Remembers the answer for each slice. A slice that contains a slice refuted before is refuted by it.
+/// Remembers the answer for each slice. A slice that contains the core of one refuted before is refuted by it: the
+/// other side of a condition that an early part of the path decides is asked for on every path through that part.
 /// "Unknown" is not remembered: it costs as much again, but a limit may have struck by bad luck.
 pub(crate) struct Cache<Inner> {
     inner: Inner,
     models: FastMap<Vec<TermId>, Model>,
-    /// Refuted slices by their newest constraint, each ascending.
+    /// Cores by their newest constraint, each ascending.
     cores: FastMap<TermId, Vec<Vec<TermId>>>,
     entries: usize,
 }
@@ -27,7 +28,7 @@ impl<Inner> Cache<Inner> {
 
     fn core_within(&self, constraints: &[TermId]) -> Option<&Vec<TermId>> {
         let cores = |newest| self.cores.get(newest).into_iter().flatten().rev().take(MOST_CORES_TRIED);
-        constraints.iter().flat_map(cores).find(|core| is_subset(core, constraints))
+        constraints.iter().flat_map(cores).find(|core| is_within(core, constraints))
     }
 
     fn remember(&mut self, constraints: &[TermId], answer: &Answer) {
@@ -63,4 +64,9 @@ impl<Inner: Decide> Decide for Cache<Inner> {
         self.remember(query.constraints, &solved.answer);
         solved
     }
+}
+
+/// The constraints ascending. A core is far shorter than a slice, so each of its members is looked up.
+fn is_within(core: &[TermId], constraints: &[TermId]) -> bool {
+    core.len() <= constraints.len() && core.iter().all(|member| constraints.binary_search(member).is_ok())
 }

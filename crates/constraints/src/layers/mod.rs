@@ -3,6 +3,7 @@
 mod cache;
 mod constants;
 mod recent_models;
+mod repair;
 mod slices;
 mod smt;
 mod verified;
@@ -10,6 +11,7 @@ mod verified;
 pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
 pub(crate) use recent_models::RecentModels;
+pub(crate) use repair::Repair;
 pub(crate) use slices::Slices;
 pub(crate) use smt::Smt;
 pub(crate) use verified::Verified;

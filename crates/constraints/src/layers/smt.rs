@@ -42,7 +42,7 @@ impl Decide for Smt {
         statistics.count_smt_call(start.elapsed());
         match verdict {
             Verdict::Sat(model) => self.checked(query, &model),
-            Verdict::Unsat => Solved::unsat(query.constraints.to_vec(), Layer::Smt),
+            Verdict::Unsat(core) => Solved::unsat(core, Layer::Smt),
             Verdict::Unknown(reason) => Solved::unknown(reason, Layer::Smt),
         }
     }

@@ -100,7 +100,7 @@ impl Terms {
             (BinaryOp::Add, Some(c)) => Some(self.equal_to_constant(x, constant.wrapping_sub(c))),
             (BinaryOp::Xor, Some(c)) => Some(self.equal_to_constant(x, constant ^ c)),
             (BinaryOp::Mul, Some(c)) if c & 1 == 1 => {
-                Some(self.equal_to_constant(x, constant.wrapping_mul(inverse_of_odd(c))))
+                Some(self.equal_to_constant(x, constant.wrapping_mul(semantics::inverse_of_odd(c))))
             }
             (BinaryOp::Shl, Some(distance)) => Some(self.shifted_equality(x, distance as u32, constant)),
             (BinaryOp::And, Some(c)) if constant & !c != 0 => Some(self.boolean(false)),
@@ -338,13 +338,4 @@ fn range(op: CompareOp, width: u32) -> (u128, u128) {
         CompareOp::Slt | CompareOp::Sle => (semantics::signed_minimum(width), semantics::signed_maximum(width)),
         CompareOp::Eq | CompareOp::Ult | CompareOp::Ule => (0, semantics::mask(width)),
     }
-}
-
-/// Newton's iteration modulo 2^128: each step doubles the number of right bits, from 3.
-fn inverse_of_odd(odd: u128) -> u128 {
-    let mut inverse = odd;
-    for _ in 0..6 {
-        inverse = inverse.wrapping_mul(2_u128.wrapping_sub(odd.wrapping_mul(inverse)));
-    }
-    inverse
 }

@@ -61,7 +61,7 @@ impl Backend for Child {
         let (graph, variables) = wire::graph(terms, constraints);
         let reply = self.exchange(&wire::encode_query(&graph, &self.limits));
         match reply.map(|bytes| wire::decode_reply(&bytes)) {
-            Ok(Ok(reply)) => verdict(reply, &variables, &self.limits),
+            Ok(Ok(reply)) => verdict(reply, constraints, &variables, &self.limits),
             Ok(Err(_)) => self.malformed_reply(),
             Err(reason) => Verdict::Unknown(reason),
         }

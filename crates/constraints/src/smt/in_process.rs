@@ -22,20 +22,26 @@ impl Backend for InProcess {
     fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
         let (graph, variables) = wire::graph(terms, constraints);
         let reply = in_new_timed_context(&self.limits, || solve(&graph, &self.limits));
-        verdict(reply, &variables, &self.limits)
+        verdict(reply, constraints, &variables, &self.limits)
     }
 }
 
 /// A reply in the caller's variables and limits.
-pub(crate) fn verdict(reply: Reply, variables: &[VariableId], limits: &Limits) -> Verdict {
+pub(crate) fn verdict(reply: Reply, constraints: &[TermId], variables: &[VariableId], limits: &Limits) -> Verdict {
     match reply {
         Reply::Sat(values) => Verdict::Sat(model(&values, variables)),
-        Reply::Unsat => Verdict::Unsat,
+        Reply::Unsat(places) => Verdict::Unsat(core(&places, constraints)),
         Reply::TimeLimit => Verdict::Unknown(Reason::TimeLimit { milliseconds: limits.milliseconds }),
         Reply::ResourceLimit => Verdict::Unknown(Reason::ResourceLimit { steps: limits.resource }),
         Reply::MemoryLimit => Verdict::Unknown(Reason::MemoryLimit { megabytes: limits.memory_megabytes }),
         Reply::GaveUp(message) => Verdict::Unknown(Reason::GaveUp { message }),
     }
+}
+
+/// All constraints when the places say nothing, or something that makes no sense: that is a core too.
+fn core(places: &[u32], constraints: &[TermId]) -> Vec<TermId> {
+    let ours: Option<Vec<TermId>> = places.iter().map(|&place| constraints.get(place as usize).copied()).collect();
+    ours.filter(|core| !core.is_empty()).unwrap_or_else(|| constraints.to_vec())
 }
 
 /// A value for a variable that we did not ask about is dropped; the check of the model decides.

@@ -18,7 +18,8 @@ use crate::terms::{TermId, Terms};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Sat(Model),
-    Unsat,
+    /// Constraints of the query that already contradict each other, in the order of the query.
+    Unsat(Vec<TermId>),
     Unknown(Reason),
 }
 

@@ -17,10 +17,7 @@ pub(crate) fn in_new_context<R: Send + Sync>(run: impl FnOnce() -> R + Send + Sy
 
 /// As [`in_new_context`], and Z3 looks at the clock now and then. Not for the worker, which its client watches:
 /// the timer is a thread for each query and was half the cost of an easy one.
-pub(crate) fn in_new_timed_context<R: Send + Sync>(
-    limits: &Limits,
-    run: impl FnOnce() -> R + Send + Sync,
-) -> R {
+pub(crate) fn in_new_timed_context<R: Send + Sync>(limits: &Limits, run: impl FnOnce() -> R + Send + Sync) -> R {
     let mut configuration = Config::new();
     configuration.set_timeout_msec(limits.milliseconds);
     with_z3_config(&configuration, run)
@@ -39,8 +36,36 @@ pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
     let (quick, thorough) = (limits.resource / 4, limits.resource - limits.resource / 4);
     match solve_by(&lazy_core(), quick, graph, &translated, limits) {
         Reply::ResourceLimit => solve_by(&bit_blasting(), thorough, graph, &translated, limits),
+        Reply::Unsat(_) => Reply::Unsat(core(graph, &translated, quick)),
         reply => reply,
     }
+}
+
+/// The places of constraints that already contradict each other, from a second run of the lazy core with each
+/// constraint named. Naming them in the first run would cost every query: a named constraint is an implication, and
+/// no longer a fact to simplify with. None if the second run does not get as far as the first.
+fn core(graph: &Graph, translated: &[Translated], resource: u32) -> Vec<u32> {
+    if graph.constraints.len() < 2 {
+        return Vec::new();
+    }
+    let solver = lazy_core().solver();
+    let mut parameters = parameters(resource);
+    parameters.set_bool("unsat_core", true);
+    solver.set_params(&parameters);
+    let names: Vec<Bool> =
+        (0..graph.constraints.len()).map(|place| Bool::new_const(format!("constraint {place}"))).collect();
+    for (name, &constraint) in names.iter().zip(&graph.constraints) {
+        solver.assert_and_track(translated[constraint.index()].boolean(), name);
+    }
+    match solver.check() {
+        SatResult::Unsat => places(&names, &solver.get_unsat_core()),
+        SatResult::Sat | SatResult::Unknown => Vec::new(),
+    }
+}
+
+fn places(names: &[Bool], core: &[Bool]) -> Vec<u32> {
+    let is_named = |name: &Bool| core.iter().any(|member| member == name);
+    (0..).zip(names).filter(|(_, name)| is_named(name)).map(|(place, _)| place).collect()
 }
 
 /// Z3's lazy core after one simplification. On path conditions (`benches/queries.rs`) it was 3 to 10 times as fast
@@ -51,26 +76,11 @@ fn lazy_core() -> Tactic {
 
 /// The preprocessors that pay, then SAT: for long sums over free variables, and for hard search.
 fn bit_blasting() -> Tactic {
-    let steps = [
-        "propagate-values",
-        "solve-eqs",
-        "elim-uncnstr",
-        "simplify",
-        "bit-blast",
-        "sat",
-    ];
-    steps.iter().fold(Tactic::new("simplify"), |all, step| {
-        all.and_then(&Tactic::new(step))
-    })
+    let steps = ["propagate-values", "solve-eqs", "elim-uncnstr", "simplify", "bit-blast", "sat"];
+    steps.iter().fold(Tactic::new("simplify"), |all, step| all.and_then(&Tactic::new(step)))
 }
 
-fn solve_by(
-    tactic: &Tactic,
-    resource: u32,
-    graph: &Graph,
-    translated: &[Translated],
-    limits: &Limits,
-) -> Reply {
+fn solve_by(tactic: &Tactic, resource: u32, graph: &Graph, translated: &[Translated], limits: &Limits) -> Reply {
     let start = Instant::now();
     let solver = tactic.solver();
     solver.set_params(&parameters(resource));
@@ -79,7 +89,7 @@ fn solve_by(
     }
     match solver.check() {
         SatResult::Sat => model_values(&solver, graph, translated),
-        SatResult::Unsat => Reply::Unsat,
+        SatResult::Unsat => Reply::Unsat(Vec::new()),
         SatResult::Unknown => {
             let words = solver.get_reason_unknown().unwrap_or_default();
             unknown(&words, start.elapsed(), limits)

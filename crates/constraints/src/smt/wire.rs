@@ -28,7 +28,8 @@ pub(crate) struct GraphNode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Sat(Vec<(u32, u128)>),
-    Unsat,
+    /// The places of constraints in the query that already contradict each other; none when that was not found out.
+    Unsat(Vec<u32>),
     TimeLimit,
     ResourceLimit,
     MemoryLimit,
@@ -171,7 +172,7 @@ pub(crate) fn encode_reply(reply: &Reply) -> Vec<u8> {
     let mut writer = Writer::default();
     match reply {
         Reply::Sat(values) => writer.values(values),
-        Reply::Unsat => writer.byte(tag::UNSAT),
+        Reply::Unsat(core) => writer.core(core),
         Reply::TimeLimit => writer.byte(tag::TIME_LIMIT),
         Reply::ResourceLimit => writer.byte(tag::RESOURCE_LIMIT),
         Reply::MemoryLimit => writer.byte(tag::MEMORY_LIMIT),
@@ -184,7 +185,7 @@ pub(crate) fn decode_reply(bytes: &[u8]) -> io::Result<Reply> {
     let mut reader = Reader { bytes };
     Ok(match reader.byte()? {
         tag::SAT => Reply::Sat(reader.values()?),
-        tag::UNSAT => Reply::Unsat,
+        tag::UNSAT => Reply::Unsat(reader.core()?),
         tag::TIME_LIMIT => Reply::TimeLimit,
         tag::RESOURCE_LIMIT => Reply::ResourceLimit,
         tag::MEMORY_LIMIT => Reply::MemoryLimit,
@@ -223,6 +224,12 @@ impl Writer {
             self.number(variable.into());
             self.number(value);
         }
+    }
+
+    fn core(&mut self, core: &[u32]) {
+        self.byte(tag::UNSAT);
+        self.number(core.len() as u128);
+        core.iter().for_each(|&place| self.number(place.into()));
     }
 
     fn node(&mut self, position: u32, node: &GraphNode) {
@@ -289,6 +296,11 @@ impl Reader<'_> {
     fn values(&mut self) -> io::Result<Vec<(u32, u128)>> {
         let length: u32 = self.number_as()?;
         (0..length).map(|_| Ok((self.number_as()?, self.number()?))).collect()
+    }
+
+    fn core(&mut self) -> io::Result<Vec<u32>> {
+        let length: u32 = self.number_as()?;
+        (0..length).map(|_| self.number_as()).collect()
     }
 
     /// An operand before `position`, so that a malformed message cannot make a cycle.

@@ -39,10 +39,7 @@ fn die_with_parent() {
 
 /// Best effort: without the limit the wall clock still stops the worker.
 fn limit_memory(limits: &Limits) {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid structure that lives through both calls.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_AS, &mut limit) == 0 {
