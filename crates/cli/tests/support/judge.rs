@@ -28,6 +28,13 @@ struct Seen {
     answer: Answer,
 }
 
+/// What a line's annotation says and what counts on it.
+#[derive(Default)]
+struct Line<'a> {
+    expected: &'a [Answer],
+    got: Vec<&'a Seen>,
+}
+
 struct Judge<'a> {
     fixture: &'a Fixture,
     differences: Vec<String>,
@@ -55,16 +62,18 @@ impl Judge<'_> {
     }
 
     fn answers(&mut self, seen: &[Seen]) {
-        let mut by_place: BTreeMap<&(String, u64), (&[Answer], Vec<&Seen>)> = BTreeMap::new();
+        let mut by_place: BTreeMap<&(String, u64), Line<'_>> = BTreeMap::new();
         for (place, answers) in &self.fixture.answers {
-            by_place.entry(place).or_default().0 = answers;
+            by_place.entry(place).or_default().expected = answers;
         }
         for seen in seen {
-            by_place.entry(&seen.place).or_default().1.push(seen);
+            by_place.entry(&seen.place).or_default().got.push(seen);
         }
-        let lines = by_place.into_iter().flat_map(|(place, (expected, mut got))| {
-            got.sort_by_key(|seen| seen.column);
-            line_differences(expected, &got).into_iter().map(move |what| format!("{}:{}: {what}", place.0, place.1))
+        let lines = by_place.into_iter().flat_map(|(place, mut line)| {
+            line.got.sort_by_key(|seen| seen.column);
+            line_differences(line.expected, &line.got)
+                .into_iter()
+                .map(move |what| format!("{}:{}: {what}", place.0, place.1))
         });
         self.differences.extend(lines);
     }
