@@ -16,7 +16,7 @@ use range::Range;
 
 /// Bounds each term of the slice in the unsigned and in the signed order, from the variables up and from the
 /// constraints down. A term without values refutes the slice. Bounds never prove that there is a model, but the values
-/// of the hint moved within them are tried.
+/// of the hint moved within them are tried, and a box of few points is searched from end to end.
 pub(crate) struct Intervals<Inner> {
     inner: Inner,
     evaluator: Evaluator,
@@ -44,7 +44,59 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
         if self.satisfies(query, &model) {
             return Solved::sat(model, Layer::Intervals);
         }
-        self.inner.decide(query, statistics)
+        match Points::of(&variables, &bounds) {
+            Some(mut points) if points.cost(bounds.len()) <= LARGEST_SEARCH => {
+                match points.find(|point| self.satisfies(query, point)) {
+                    Some(model) => Solved::sat(model, Layer::Intervals),
+                    None => Solved::unsat(query.constraints.to_vec(), Layer::Intervals),
+                }
+            }
+            _ => self.inner.decide(query, statistics),
+        }
+    }
+}
+
+/// Evaluations of one term that are quicker than a call of the SMT solver.
+const LARGEST_SEARCH: u128 = 200_000;
+
+/// All points of a box, one after the other.
+struct Points<'a> {
+    variables: &'a [VariableId],
+    bounds: &'a [Range],
+    count: u128,
+    next: u128,
+}
+
+impl<'a> Points<'a> {
+    /// `None` if there are too many to count.
+    fn of(variables: &'a [VariableId], bounds: &'a [Range]) -> Option<Self> {
+        let sizes = variables.iter().zip(bounds).map(|(_, range)| (range.high - range.low).checked_add(1));
+        let count = sizes.into_iter().try_fold(1_u128, |product, size| product.checked_mul(size?))?;
+        Some(Points { variables, bounds, count, next: 0 })
+    }
+
+    /// Evaluations of terms that looking at all points takes.
+    fn cost(&self, terms: usize) -> u128 {
+        self.count.saturating_mul(terms as u128)
+    }
+}
+
+impl Iterator for Points<'_> {
+    type Item = Model;
+
+    fn next(&mut self) -> Option<Model> {
+        if self.next == self.count {
+            return None;
+        }
+        let mut rest = self.next;
+        self.next += 1;
+        let digit = |(&variable, range): (&VariableId, &Range)| {
+            let size = range.high - range.low + 1;
+            let value = range.low + rest % size;
+            rest /= size;
+            (variable, value)
+        };
+        Some(self.variables.iter().zip(self.bounds).map(digit).collect())
     }
 }
 
