@@ -19,7 +19,8 @@ const ALLOWED: [(&str, &[&str]); 10] = [
 ];
 
 /// Libraries that only one crate may name.
-const OWNED: [(&str, &str); 4] = [("clang-sys", "frontend"), ("inkwell", "frontend"), ("z3", "constraints"), ("clap", "cli")];
+const OWNED: [(&str, &str); 4] =
+    [("clang-sys", "frontend"), ("inkwell", "frontend"), ("z3", "constraints"), ("clap", "cli")];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -39,7 +40,11 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 
 fn ordinary(package: &serde_json::Value) -> BTreeSet<String> {
     let dependencies = package["dependencies"].as_array().expect("dependencies");
-    dependencies.iter().filter(|one| one["kind"].is_null()).map(|one| short(one["name"].as_str().unwrap_or_default())).collect()
+    dependencies
+        .iter()
+        .filter(|one| one["kind"].is_null())
+        .map(|one| short(one["name"].as_str().unwrap_or_default()))
+        .collect()
 }
 
 fn short(name: &str) -> String {

@@ -91,15 +91,17 @@ fn help_of_generate() {
                       How paths are chosen
 
                       Possible values:
-                      - concolic: From the path of one input to its neighbours
-                      - hybrid:   The neighbours that lead nearest to an open goal first
+                      - concolic: From the path of one input to its neighbours, those nearest to an open goal first
 
-                      [default: hybrid]
+                      [default: concolic]
 
                   --time <SECONDS>
                       Time for each function
 
                       [default: 10]
+
+                  --steps <N>
+                      Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
 
                   --seed <N>
                       Start of the random choices: the same seed gives the same tests
@@ -141,30 +143,31 @@ fn short_help_of_generate() {
     check(
         &["generate", "-h"],
         expect![[r#"
-        ---- stdout
-        Generate tests for the functions of C files
+            ---- stdout
+            Generate tests for the functions of C files
 
-        Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
+            Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
 
-        Arguments:
-          <FILE>...         C files to generate tests for
-          [CLANG FLAGS]...  Flags for clang, such as -I and -D
+            Arguments:
+              <FILE>...         C files to generate tests for
+              [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
-        Options:
-              --function <NAME>        Only this function; may be given several times [default: every function of the files]
-              --scope <SCOPE>          Whose branches are goals [default: unit] [possible values: unit, reachable]
-              --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
-              --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: concolic, hybrid]
-              --time <SECONDS>         Time for each function [default: 10]
-              --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
-              --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
-              --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
-              --require <PERCENT>      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
-              --json                   Print one JSON object on standard output instead of the table
-          -q, --quiet                  Print nothing but errors (and the JSON object, with --json)
-          -h, --help                   Print help (see more with '--help')
-        ---- exit status 0
-    "#]],
+            Options:
+                  --function <NAME>        Only this function; may be given several times [default: every function of the files]
+                  --scope <SCOPE>          Whose branches are goals [default: unit] [possible values: unit, reachable]
+                  --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
+                  --strategy <STRATEGY>    How paths are chosen [default: concolic] [possible values: concolic]
+                  --time <SECONDS>         Time for each function [default: 10]
+                  --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+                  --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
+                  --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
+                  --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
+                  --require <PERCENT>      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+                  --json                   Print one JSON object on standard output instead of the table
+              -q, --quiet                  Print nothing but errors (and the JSON object, with --json)
+              -h, --help                   Print help (see more with '--help')
+            ---- exit status 0
+        "#]],
     );
 }
 
@@ -173,21 +176,24 @@ fn help_of_map() {
     check(
         &["map", "-h"],
         expect![[r#"
-        ---- stdout
-        Show the control-flow graph of functions
+            ---- stdout
+            Show the control-flow graph of functions
 
-        Usage: branchwise map [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
+            Usage: branchwise map [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
 
-        Arguments:
-          <FILE>...         C files to read
-          [CLANG FLAGS]...  Flags for clang, such as -I and -D
+            Arguments:
+              <FILE>...         C files to read
+              [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
-        Options:
-              --function <NAME>  Only this function
-              --json             Print one JSON object
-          -h, --help             Print help
-        ---- exit status 0
-    "#]],
+            Options:
+                  --function <NAME>  Only this function
+                  --graph <GRAPH>    Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
+                  --json             Print one JSON object
+                  --dot              Print a drawing for Graphviz
+                  --svg              Print a drawing for a browser
+              -h, --help             Print help (see more with '--help')
+            ---- exit status 0
+        "#]],
     );
 }
 

@@ -108,6 +108,8 @@ pub enum Layer {
     RecentModels,
     /// The same slice, or a contradictory part of it, was answered before.
     Cache,
+    /// Bounds on the terms exclude each other, or the hint moved within them satisfies it.
+    Intervals,
     /// The hint satisfies it after a few small changes.
     Repair,
     Smt,
@@ -119,6 +121,7 @@ impl Layer {
             Layer::Constants => "constants",
             Layer::RecentModels => "recent_models",
             Layer::Cache => "cache",
+            Layer::Intervals => "intervals",
             Layer::Repair => "repair",
             Layer::Smt => "smt",
         }

@@ -113,7 +113,28 @@ fn the_hint_is_kept_where_it_holds() {
     let model = solved.answer.model().expect("satisfiable");
     assert_eq!((model.get(x_id), model.get(unused_id)), (7, 3));
     assert_eq!(model.get(y_id), 10, "the smallest change");
-    assert_eq!(solved.layer, Layer::Repair);
+    assert_eq!(solved.layer, Layer::Intervals);
+}
+
+#[test]
+fn bounds_that_exclude_each_other_refute() {
+    let (mut terms, n, at) = two_variables();
+    let (zero, one, two, nine) =
+        (terms.constant(0, 32), terms.constant(1, 32), terms.constant(2, 32), terms.constant(9, 64));
+    let half = terms.binary(BinaryOp::SDiv, n, two);
+    let small = terms.signed_less(half, one);
+    let next = terms.add(n, at);
+    let wide = terms.sign_extend(next, 64);
+    let query = [
+        terms.signed_less(zero, n),
+        small,
+        terms.signed_less_or_equal(zero, at),
+        terms.signed_less(at, two),
+        terms.signed_less(nine, wide),
+    ];
+    let solved = solver().check(&terms, &query, &Model::new());
+    assert!(solved.answer.is_unsat());
+    assert_eq!(solved.layer, Layer::Intervals);
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub memory: Memory,
     pub frames: Vec<Frame<'p>>,
     pub registers: Vec<Value>,
+    /// Room for the phi copies of one jump.
+    pub copy_buffer: Vec<Value>,
     /// Start of the innermost frame's registers.
     pub base: usize,
     /// Conditions that this path has decided, and their negations.
@@ -91,6 +93,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             memory: session.image.clone(),
             frames: Vec::new(),
             registers: Vec::new(),
+            copy_buffer: Vec::new(),
             base: 0,
             decided: HashMap::new(),
             shape_objects: HashMap::new(),

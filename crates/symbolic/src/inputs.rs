@@ -219,7 +219,8 @@ impl Filler<'_> {
 
     fn pointer(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, offset: u64) {
         let size = self.types[target].size;
-        let content = if size == 0 {
+        let nothing_to_point_to = size == 0 || matches!(self.types[target].kind, TypeKind::Function | TypeKind::Void);
+        let content = if nothing_to_point_to {
             Content::NullPointer(name.to_string())
         } else {
             Content::Pointer(self.target(name, target, declared_count, size))

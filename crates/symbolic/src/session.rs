@@ -72,7 +72,7 @@ impl<'p> Session<'p> {
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
-            successors: Successors::default(),
+            successors: Successors::new(&program.map),
             garbage_used: 0,
             looks_at_addresses: false,
         })

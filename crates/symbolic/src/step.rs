@@ -115,9 +115,10 @@ impl<'p> Executor<'_, 'p> {
                 self.set(*register, value);
             }
             copies => {
-                let values: Vec<Value> =
-                    copies.iter().map(|(register, operand)| self.copied(*register, operand)).collect();
-                copies.iter().zip(values).for_each(|((register, _), value)| self.set(*register, value));
+                let mut values = std::mem::take(&mut self.copy_buffer);
+                values.extend(copies.iter().map(|(register, operand)| self.copied(*register, operand)));
+                copies.iter().zip(values.drain(..)).for_each(|((register, _), value)| self.set(*register, value));
+                self.copy_buffer = values;
             }
         }
         if edge.back {

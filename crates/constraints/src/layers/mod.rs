@@ -2,6 +2,7 @@
 
 mod cache;
 mod constants;
+mod intervals;
 mod recent_models;
 mod repair;
 mod slices;
@@ -10,6 +11,7 @@ mod verified;
 
 pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
+pub(crate) use intervals::Intervals;
 pub(crate) use recent_models::RecentModels;
 pub(crate) use repair::Repair;
 pub(crate) use slices::Slices;

@@ -4,7 +4,7 @@
 mod child;
 mod in_process;
 mod translate;
-mod wire;
+pub(crate) mod wire;
 mod worker;
 
 pub use worker::smt_worker_main;

@@ -1,0 +1,143 @@
+//! The benchmark table: `cargo bench -p branchwise-cli`. Prints Markdown; nothing here is a test.
+//!
+//! The first table is the whole tool on the programs of the three papers. The second is concrete execution against the
+//! same loops compiled by clang -O0, as a ratio measured in one run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use branchwise_constraints::Model;
+use branchwise_frontend::{Source, Toolchain, analyse, compile_bitcode, lower};
+use branchwise_program::Program;
+use branchwise_symbolic::{PathEnd, RunLimits, Session};
+use serde_json::Value;
+
+const PROGRAMS: [(&str, &str); 12] = [
+    ("trityp", "trityp"),
+    ("pathcrawler_fg", "f"),
+    ("sy_bsearch", "bsearch_int"),
+    ("sy_sample1", "sample1"),
+    ("sy_sample2", "sample2"),
+    ("quicksort", "quicksort"),
+    ("patternmatcher", "patternmatcher"),
+    ("histogramme", "histogramme"),
+    ("prog6", "prog6"),
+    ("nombre", "nombre"),
+    ("what", "what"),
+    ("minpath", "minpath"),
+];
+
+const KERNELS: [&str; 4] = ["arithmetic", "arrays", "calls", "pointers"];
+
+fn main() {
+    programs_table();
+    kernels_table();
+}
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/programs")
+}
+
+fn programs_table() {
+    println!("| program | outcomes | covered | infeasible | unknown | tests | seconds | paths | solver calls |");
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (program, function) in PROGRAMS {
+        println!("{}", program_row(program, function));
+    }
+    println!();
+}
+
+fn program_row(program: &str, function: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
+        .args(["generate", "--json", "--quiet", "--function", function, "--out"])
+        .arg(folder.path())
+        .arg(programs().join(program).with_extension("c"))
+        .output()
+        .expect("branchwise runs");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a JSON report");
+    let unit = &report["functions"][0];
+    let (summary, work) = (&unit["summary"], &unit["work"]);
+    let calls = work["solver_calls"].as_object().expect("solver calls by layer");
+    let calls: Vec<String> = calls.iter().map(|(layer, count)| format!("{layer} {count}")).collect();
+    format!(
+        "| {program} | {} | {} | {} | {} | {} | {:.2} | {} | {} |",
+        summary["goals"],
+        summary["covered"],
+        summary["infeasible"],
+        summary["unknown"],
+        summary["tests"],
+        work["seconds"].as_f64().unwrap_or(0.0),
+        work["paths"],
+        calls.join(", ")
+    )
+}
+
+fn kernels_table() {
+    let program = load(&programs().join("kernels.c"));
+    println!("| loop | instructions | million instructions/s | ratio to native -O0 |");
+    println!("|---|---|---|---|");
+    for kernel in KERNELS {
+        println!("{}", kernel_row(&program, kernel));
+    }
+}
+
+fn load(file: &Path) -> Program {
+    let toolchain = Toolchain::find().expect("clang-19");
+    let unit = analyse(&toolchain, &Source { path: file, flags: &[] }).expect("the kernels compile");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let bitcode = folder.path().join("kernels.bc");
+    compile_bitcode(&toolchain, &unit, &bitcode).expect("the marked kernels compile");
+    let code = lower::lower_bitcode(&bitcode).expect("bitcode of this LLVM");
+    Program { map: unit.map, code }
+}
+
+fn kernel_row(program: &Program, kernel: &str) -> String {
+    let (instructions, ours) = executed(program, kernel);
+    let native = native_seconds(kernel);
+    format!(
+        "| {kernel} | {instructions} | {:.0} | {:.1} |",
+        instructions as f64 / ours.as_secs_f64() / 1e6,
+        ours.as_secs_f64() / native
+    )
+}
+
+/// Instructions and the best time of three executions.
+fn executed(program: &Program, kernel: &str) -> (u64, Duration) {
+    let function = program.map.function_named(kernel).expect("a kernel");
+    let interrupt = AtomicBool::new(false);
+    let limits =
+        RunLimits { instructions: u64::MAX, loop_iterations: u64::MAX, call_depth: 100, interrupt: &interrupt };
+    let run = || {
+        let mut session = Session::new(program, function, 8).expect("a driver");
+        let started = Instant::now();
+        let path = session.run(&Model::new(), &limits);
+        assert_eq!(path.end, PathEnd::Returned);
+        (path.instructions, started.elapsed())
+    };
+    (0..3).map(|_| run()).min_by_key(|(_, time)| *time).expect("three runs")
+}
+
+/// Seconds of one native call, from the best of three times many calls.
+fn native_seconds(kernel: &str) -> f64 {
+    const CALLS: u32 = 20;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let main = folder.path().join("main.c");
+    let text = format!(
+        "#include \"{}\"\n#include <stdio.h>\n#include <time.h>\nint main(void) {{\n    struct timespec a, b;\n    \
+         volatile int sink = 0;\n    clock_gettime(CLOCK_MONOTONIC, &a);\n    for (int i = 0; i < {CALLS}; i++) sink += {kernel}();\n    \
+         clock_gettime(CLOCK_MONOTONIC, &b);\n    printf(\"%f\", (b.tv_sec - a.tv_sec) + (b.tv_nsec - a.tv_nsec) / 1e9);\n    return 0;\n}}\n",
+        programs().join("kernels.c").display()
+    );
+    std::fs::write(&main, text).expect("a writable folder");
+    let executable = folder.path().join("main");
+    let compiled = Command::new("clang-19").args(["-O0", "-w", "-o"]).arg(&executable).arg(&main).status();
+    assert!(compiled.is_ok_and(|status| status.success()), "the kernels compile natively");
+    let seconds = |_| {
+        let output = Command::new(&executable).output().expect("the kernels run");
+        String::from_utf8_lossy(&output.stdout).parse::<f64>().expect("seconds")
+    };
+    (0..3).map(seconds).fold(f64::INFINITY, f64::min) / f64::from(CALLS)
+}

@@ -1,0 +1,266 @@
+use super::range::Range;
+use super::{backward, forward};
+use crate::smt::wire::{Graph, GraphNode};
+use crate::terms::{TermId, TermKind};
+
+/// How often all terms are gone through. Most contradictions show in the first two rounds; a pair such as `x < y` and
+/// `y < x` would take as many rounds as there are numbers.
+const MOST_ROUNDS: usize = 6;
+
+/// The bounds of the variables under the constraints, by the number of the variable; none if they exclude each other.
+pub(super) fn contracted(graph: &Graph) -> Option<Vec<Range>> {
+    let ranges = graph.nodes.iter().map(|node| Range::full(node.width)).collect();
+    let mut propagation = Propagation { graph, ranges, changed: false };
+    for &constraint in &graph.constraints {
+        propagation.narrow(constraint, Range::boolean(true))?;
+    }
+    for _ in 0..MOST_ROUNDS {
+        propagation.changed = false;
+        propagation.round()?;
+        if !propagation.changed {
+            break;
+        }
+    }
+    Some(propagation.bounds_of_variables())
+}
+
+struct Propagation<'a> {
+    graph: &'a Graph,
+    /// By node. A term has one value in a model wherever it occurs, so bounds from all its uses apply together.
+    ranges: Vec<Range>,
+    changed: bool,
+}
+
+impl Propagation<'_> {
+    fn round(&mut self) -> Option<()> {
+        for (place, node) in self.graph.nodes.iter().enumerate() {
+            let range = self.forward(place, node);
+            self.narrow(TermId(place as u32), range)?;
+        }
+        for (place, node) in self.graph.nodes.iter().enumerate().rev() {
+            self.backward(self.ranges[place], node)?;
+        }
+        Some(())
+    }
+
+    fn range(&self, term: TermId) -> Range {
+        self.ranges[term.index()]
+    }
+
+    fn narrow(&mut self, term: TermId, range: Range) -> Option<()> {
+        let met = self.range(term).meet(range)?;
+        self.changed |= met != self.range(term);
+        self.ranges[term.index()] = met;
+        Some(())
+    }
+
+    fn narrow_both(&mut self, a: TermId, b: TermId, ranges: Option<backward::Pair>) -> Option<()> {
+        let (left, right) = ranges?;
+        self.narrow(a, left)?;
+        self.narrow(b, right)
+    }
+
+    fn forward(&self, place: usize, node: &GraphNode) -> Range {
+        match node.kind {
+            TermKind::Constant(value) => Range::point(value, node.width),
+            TermKind::Variable(_) => self.ranges[place],
+            TermKind::Unary(op, a) => forward::unary(op, self.range(a)),
+            TermKind::Binary(op, a, b) => forward::binary(op, self.range(a), self.range(b)),
+            TermKind::Compare(op, a, b) => forward::compare(op, self.range(a), self.range(b)),
+            TermKind::IfThenElse { condition, then, otherwise } => self.chosen(condition, then, otherwise),
+            TermKind::Extract { term, low } => forward::extract(self.range(term), low, node.width),
+            TermKind::Concat { high, low } => forward::concat(self.range(high), self.range(low)),
+            TermKind::ZeroExtend(a) => forward::zero_extend(self.range(a), node.width),
+            TermKind::SignExtend(a) => forward::sign_extend(self.range(a), node.width),
+        }
+    }
+
+    fn chosen(&self, condition: TermId, then: TermId, otherwise: TermId) -> Range {
+        match self.range(condition).as_point() {
+            Some(1) => self.range(then),
+            Some(_) => self.range(otherwise),
+            None => self.range(then).hull(self.range(otherwise)),
+        }
+    }
+
+    fn backward(&mut self, result: Range, node: &GraphNode) -> Option<()> {
+        match node.kind {
+            TermKind::Constant(_) | TermKind::Variable(_) => Some(()),
+            // Both are their own inverses.
+            TermKind::Unary(op, a) => self.narrow(a, forward::unary(op, result)),
+            TermKind::Binary(op, a, b) => {
+                self.narrow_both(a, b, backward::binary(op, result, self.range(a), self.range(b)))
+            }
+            TermKind::Compare(op, a, b) => match result.as_point() {
+                Some(truth) => self.narrow_both(a, b, backward::compare(op, truth == 1, self.range(a), self.range(b))),
+                None => Some(()),
+            },
+            TermKind::IfThenElse { condition, then, otherwise } => self.choose(result, condition, then, otherwise),
+            TermKind::Extract { term, low } => self.narrow(term, backward::extract(result, self.range(term), low)?),
+            TermKind::Concat { high, low } => {
+                self.narrow_both(high, low, backward::concat(result, self.range(high), self.range(low)))
+            }
+            TermKind::ZeroExtend(a) => self.narrow(a, backward::zero_extend(result, self.range(a))?),
+            TermKind::SignExtend(a) => self.narrow(a, backward::sign_extend(result, self.range(a))?),
+        }
+    }
+
+    fn choose(&mut self, result: Range, condition: TermId, then: TermId, otherwise: TermId) -> Option<()> {
+        let ranges = backward::choice(result, self.range(condition), self.range(then), self.range(otherwise))?;
+        self.narrow(condition, ranges.0)?;
+        self.narrow(then, ranges.1)?;
+        self.narrow(otherwise, ranges.2)
+    }
+
+    fn bounds_of_variables(&self) -> Vec<Range> {
+        // Variables are numbered in the order of their nodes.
+        let is_variable = |node: &GraphNode| matches!(node.kind, TermKind::Variable(_));
+        let nodes = self.graph.nodes.iter().zip(&self.ranges);
+        nodes.filter(|(node, _)| is_variable(node)).map(|(_, &range)| range).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::range::all_ranges;
+    use super::*;
+    use crate::semantics;
+    use crate::terms::{BinaryOp, CompareOp, UnaryOp};
+
+    const BINARY: [BinaryOp; 13] = [
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Mul,
+        BinaryOp::UDiv,
+        BinaryOp::SDiv,
+        BinaryOp::URem,
+        BinaryOp::SRem,
+        BinaryOp::And,
+        BinaryOp::Or,
+        BinaryOp::Xor,
+        BinaryOp::Shl,
+        BinaryOp::LShr,
+        BinaryOp::AShr,
+    ];
+    const COMPARE: [CompareOp; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
+
+    fn values(range: Range) -> impl Iterator<Item = u128> {
+        (0..=semantics::mask(range.width)).filter(move |&value| range.contains(value))
+    }
+
+    /// Every pair of values from every pair of ranges, where `keep` thins out the pairs of larger widths.
+    fn for_all_pairs(width: u32, keep: usize, mut check: impl FnMut(Range, Range, u128, u128)) {
+        let ranges = all_ranges(width);
+        for (number, (&a, &b)) in ranges.iter().flat_map(|a| ranges.iter().map(move |b| (a, b))).enumerate() {
+            if number % keep == 0 {
+                values(a).for_each(|left| values(b).for_each(|right| check(a, b, left, right)));
+            }
+        }
+    }
+
+    #[test]
+    fn forward_ranges_contain_every_value() {
+        for (width, keep) in [(1, 1), (2, 1), (3, 1), (4, 97)] {
+            for_all_pairs(width, keep, |a, b, left, right| {
+                for op in BINARY {
+                    let range = forward::binary(op, a, b);
+                    let value = semantics::binary(op, left, right, width);
+                    assert!(
+                        range.contains(value),
+                        "{op:?} {a:?} {b:?}: {left} {right} gives {value}, not in {range:?}"
+                    );
+                }
+                for op in COMPARE {
+                    let value = u128::from(semantics::compare(op, left, right, width));
+                    assert!(forward::compare(op, a, b).contains(value), "{op:?} {a:?} {b:?} {left} {right}");
+                }
+                assert!(forward::concat(a, b).contains((left << width) | right));
+            });
+        }
+    }
+
+    #[test]
+    fn backward_ranges_keep_every_solution() {
+        for (width, result_keep, keep) in [(1, 1, 1), (2, 1, 1), (3, 5, 7)] {
+            let results: Vec<Range> = all_ranges(width).into_iter().step_by(result_keep).collect();
+            for_all_pairs(width, keep, |a, b, left, right| {
+                for op in BINARY {
+                    let value = semantics::binary(op, left, right, width);
+                    for &result in results.iter().filter(|result| result.contains(value)) {
+                        let kept = backward::binary(op, result, a, b);
+                        let kept = kept.is_some_and(|(a, b)| a.contains(left) && b.contains(right));
+                        assert!(kept, "{op:?} {a:?} {b:?} {left} {right} {result:?}");
+                    }
+                }
+                for op in COMPARE {
+                    let truth = semantics::compare(op, left, right, width);
+                    let kept = backward::compare(op, truth, a, b);
+                    let kept = kept.is_some_and(|(a, b)| a.contains(left) && b.contains(right));
+                    assert!(kept, "{op:?} {truth} {a:?} {b:?} {left} {right}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn changes_of_width_lose_no_value() {
+        let narrow_ranges = all_ranges(2);
+        let wide_ranges = all_ranges(4);
+        for (&a, value) in wide_ranges.iter().flat_map(|a| values(*a).map(move |value| (a, value))) {
+            for low in 0..=2 {
+                let bits = semantics::truncate(value >> low, 2);
+                assert!(forward::extract(a, low, 2).contains(bits), "{a:?} {value} {low}");
+                for &result in narrow_ranges.iter().filter(|result| result.contains(bits)) {
+                    let kept = backward::extract(result, a, low);
+                    assert!(kept.is_some_and(|kept| kept.contains(value)), "{result:?} {a:?} {low} {value}");
+                }
+            }
+        }
+        for (&a, value) in narrow_ranges.iter().flat_map(|a| values(*a).map(move |value| (a, value))) {
+            let sign = semantics::truncate(semantics::signed(value, 2) as u128, 4);
+            assert!(forward::zero_extend(a, 4).contains(value) && forward::sign_extend(a, 4).contains(sign));
+            for &result in &wide_ranges {
+                let zero = backward::zero_extend(result, a).is_some_and(|kept| kept.contains(value));
+                assert!(zero || !result.contains(value), "{result:?} {a:?} {value}");
+                let signed = backward::sign_extend(result, a).is_some_and(|kept| kept.contains(value));
+                assert!(signed || !result.contains(sign), "{result:?} {a:?} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_and_unary_results_lose_no_value() {
+        let results: Vec<Range> = all_ranges(4).into_iter().step_by(3).collect();
+        for_all_pairs(2, 1, |high, low, left, right| {
+            let joined = (left << 2) | right;
+            for &result in results.iter().filter(|result| result.contains(joined)) {
+                let kept = backward::concat(result, high, low);
+                assert!(
+                    kept.is_some_and(|(h, l)| h.contains(left) && l.contains(right)),
+                    "{result:?} {high:?} {low:?}"
+                );
+            }
+            for op in [UnaryOp::Not, UnaryOp::Neg] {
+                assert!(forward::unary(op, high).contains(semantics::unary(op, left, 2)), "{op:?} {high:?} {left}");
+            }
+        });
+    }
+
+    #[test]
+    fn choices_lose_no_value() {
+        let ranges = all_ranges(2);
+        for condition in all_ranges(1) {
+            for_all_pairs(2, 1, |then, otherwise, left, right| {
+                for chosen in values(condition) {
+                    let value = if chosen == 1 { left } else { right };
+                    for &result in ranges.iter().filter(|result| result.contains(value)) {
+                        let kept = backward::choice(result, condition, then, otherwise);
+                        let all =
+                            kept.is_some_and(|(c, t, o)| c.contains(chosen) && t.contains(left) && o.contains(right));
+                        assert!(all, "{result:?} {condition:?} {then:?} {otherwise:?} {left} {right}");
+                    }
+                }
+            });
+        }
+    }
+}
