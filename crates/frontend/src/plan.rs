@@ -177,7 +177,8 @@ impl Planner<'_, '_, '_, '_, '_> {
         let default_counted = seen.is_some_and(|seen| !seen.folded);
         let text = self.views.text(self.shared.files, site.condition, Shown::MacroBody);
         let (bits, signed) = crate::ctypes::promoted_integer(self.views.tree[site.condition].cursor.clang_type());
-        let marker = self.push_marker(text, place, spelled, MarkerKind::Switch { labels, bits, signed, default_counted });
+        let marker =
+            self.push_marker(text, place, spelled, MarkerKind::Switch { labels, bits, signed, default_counted });
         self.plan.switches.insert(site.statement, marker);
         for (outcome, &label) in site.labels.iter().enumerate() {
             self.plan.labels.insert(label, (marker, outcome as u32));

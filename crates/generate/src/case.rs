@@ -40,14 +40,14 @@ impl Builder<'_, '_> {
     }
 
     fn cell(&mut self, cell: &Cell, blob: &mut Blob) {
-        match &cell.content {
-            &Content::Scalar { bytes, term } => {
+        match cell.content {
+            Content::Scalar { bytes, term } => {
                 let value = evaluate(&self.session.terms, self.model, term).to_le_bytes();
                 let at = cell.offset as usize;
                 blob.bytes[at..at + bytes as usize].copy_from_slice(&value[..bytes as usize]);
             }
-            &Content::NullPointer(_) => {}
-            &Content::Pointer(target) => {
+            Content::NullPointer(_) => {}
+            Content::Pointer(target) => {
                 if let Some(object) = self.object(target) {
                     blob.pointers.push(PointerAt { at: cell.offset, object, offset: 0 });
                 }

@@ -377,10 +377,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.off_the_map |= path.notes.off_the_map.is_some();
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
-        if let PathEnd::Fault(fault) = &path.end {
-            if let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind)) {
-                self.frontier.fault_seen(site);
-            }
+        if let PathEnd::Fault(fault) = &path.end
+            && let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind))
+        {
+            self.frontier.fault_seen(site);
         }
         self.limitations.interrupted |= path.end == PathEnd::Interrupted;
         if let Some(kind) = self.obstacle_at_end(&path.end) {
@@ -431,7 +431,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             _ => None,
         };
         let faults = path.notes.undefined.iter().chain(ending);
-        faults.fold(false, |new, fault| self.seen_faults.insert((fault.site, fault.kind)) || new)
+        let new = faults.filter(|fault| self.seen_faults.insert((fault.site, fault.kind)));
+        new.count() > 0
     }
 
     /// Execution must go where the model was solved to lead it; if not, nothing may be concluded from this prefix.

@@ -83,7 +83,7 @@ impl Guidance {
     }
 
     /// Steps from a position to an open goal, `None` if none can be reached before the function returns.
-    fn from_position(&self, position: &Position) -> Option<u32> {
+    fn distance_from(&self, position: &Position) -> Option<u32> {
         match position.after.and_then(|event| self.targets.get(&event)) {
             Some(&(function, node)) => self.distance(function, node),
             None => self.distance(position.function, *self.entries.get(&position.function)?),
@@ -97,8 +97,8 @@ impl Guidance {
         }
         let Some((innermost, outer)) = positions.split_last() else { return Some(u32::MAX) };
         let innermost = Position { after: branch.event.or(innermost.after), ..*innermost };
-        let here = self.from_position(&innermost);
-        let later = outer.iter().rev().filter_map(|position| self.from_position(position)).min();
+        let here = self.distance_from(&innermost);
+        let later = outer.iter().rev().filter_map(|position| self.distance_from(position)).min();
         [here, later.map(|distance| distance + RETURN_COST)].into_iter().flatten().min()
     }
 }

@@ -112,7 +112,7 @@ impl Executor<'_, '_> {
         if let [Target { object, offset, .. }] = targets[..] {
             match (object, self.session.terms.as_constant(offset)) {
                 (Some(object), Some(offset)) => return Value::Pointer(Pointer { object, offset: offset as u64 }),
-                (None, _) => return self.from_term(offset),
+                (None, _) => return self.term_value(offset),
                 (Some(_), None) => {}
             }
         }
@@ -165,7 +165,7 @@ impl Executor<'_, '_> {
             return None;
         }
         let term = self.session.terms.binary(TermOp::Sub, left.offset, right.offset);
-        Some(self.from_term(term))
+        Some(self.term_value(term))
     }
 
     /// Alignment tests: objects are aligned to 16 bytes, so the low bits come from the offset alone.
@@ -176,7 +176,7 @@ impl Executor<'_, '_> {
         }
         let mask = self.session.terms.constant(u128::from(*mask), 64);
         let term = self.session.terms.binary(TermOp::And, target.offset, mask);
-        Some(self.from_term(term))
+        Some(self.term_value(term))
     }
 
     /// Compares pointers by object and offset; `None` where their addresses as numbers decide.

@@ -79,7 +79,7 @@ impl Executor<'_, '_> {
             self.note_overflow(binary, left, right);
         }
         let term = self.session.terms.binary(term_op(binary.op), left, right);
-        Ok(self.from_term(term))
+        Ok(self.term_value(term))
     }
 
     /// The machine takes the distance modulo the width; C leaves it undefined.
@@ -141,11 +141,11 @@ impl Executor<'_, '_> {
             }
             (Value::Undefined, _) | (_, Value::Undefined) => Value::Undefined,
             _ => match self.pointer_compare(compare.op, &left, &right) {
-                Some(term) => self.from_term(term),
+                Some(term) => self.term_value(term),
                 None => {
                     let (left, right) = (self.as_term(&left, compare.width), self.as_term(&right, compare.width));
                     let term = self.compare_terms(compare.op, left, right);
-                    self.from_term(term)
+                    self.term_value(term)
                 }
             },
         };
@@ -186,7 +186,7 @@ impl Executor<'_, '_> {
                     CastOp::SignExtend => terms.sign_extend(term, cast.to),
                     CastOp::ZeroExtend | CastOp::Copy => terms.zero_extend(term, cast.to),
                 };
-                self.from_term(term)
+                self.term_value(term)
             }
         };
         self.set(cast.out, value);

@@ -162,7 +162,7 @@ impl<'s, 'p> Executor<'s, 'p> {
     }
 
     /// A term as a value: constants of up to 64 bits become immediate.
-    pub(crate) fn from_term(&self, term: TermId) -> Value {
+    pub(crate) fn term_value(&self, term: TermId) -> Value {
         match self.session.terms.as_constant(term) {
             Some(bits) if self.session.terms.width(term) <= 64 => Value::Bits(bits as u64),
             _ => Value::Term(term),

@@ -316,13 +316,13 @@ impl Object {
     }
 
     fn piece_at(&self, context: &mut TermContext<'_, '_>, at: u64, end: u64) -> (u64, u64, Value) {
-        if let Some((&start, cell)) = self.cells.range(..=at).next_back() {
-            if start + cell.size > at {
-                let to = end.min(start + cell.size);
-                let undefined = matches!(cell.value, Value::Undefined);
-                let value = if undefined { Value::Undefined } else { self.read_piece(context, at, to - at) };
-                return (at, to - at, value);
-            }
+        if let Some((&start, cell)) = self.cells.range(..=at).next_back()
+            && start + cell.size > at
+        {
+            let to = end.min(start + cell.size);
+            let undefined = matches!(cell.value, Value::Undefined);
+            let value = if undefined { Value::Undefined } else { self.read_piece(context, at, to - at) };
+            return (at, to - at, value);
         }
         let next = self.cells.range(at..end).next().map_or(end, |(&start, _)| start);
         let size = (next - at).min(8);

@@ -208,7 +208,7 @@ impl<'p> Executor<'_, 'p> {
         }
         let (then, otherwise) = (self.as_term(then, width), self.as_term(otherwise, width));
         let term = self.session.terms.if_then_else(condition, then, otherwise);
-        Ok(self.from_term(term))
+        Ok(self.term_value(term))
     }
 
     fn stack_object(&mut self, size: u64, count: &Operand, alignment: u64) -> Step<Value> {
@@ -233,7 +233,7 @@ impl<'p> Executor<'_, 'p> {
             Value::Bits(bits) => Value::Bits(truncate(bits, width)),
             Value::Term(term) if !width.is_multiple_of(8) => {
                 let term = self.session.terms.extract(term, 0, width);
-                self.from_term(term)
+                self.term_value(term)
             }
             value => value,
         })
@@ -264,7 +264,7 @@ impl<'p> Executor<'_, 'p> {
                 }
             });
         }
-        Ok(whole.map_or(Value::Undefined, |term| self.from_term(term)))
+        Ok(whole.map_or(Value::Undefined, |term| self.term_value(term)))
     }
 
     fn is_at(&mut self, offset: TermId, place: u64) -> TermId {
@@ -312,7 +312,7 @@ impl<'p> Executor<'_, 'p> {
             let here = self.is_at(offset, place);
             let old = self.as_term(old, width);
             let new = self.session.terms.if_then_else(here, value, old);
-            let new = self.from_term(new);
+            let new = self.term_value(new);
             self.memory.write(self.session, object, place, size, new);
         }
         Ok(())
@@ -468,10 +468,10 @@ impl<'p> Executor<'_, 'p> {
         );
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
-        if let Some(object) = self.memory.get_mut(to.object) {
-            if matches!(object.origin, Origin::Global { .. }) {
-                object.origin = Origin::Input(shape);
-            }
+        if let Some(object) = self.memory.get_mut(to.object)
+            && matches!(object.origin, Origin::Global { .. })
+        {
+            object.origin = Origin::Input(shape);
         }
         Ok(())
     }
