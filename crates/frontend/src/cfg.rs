@@ -493,6 +493,9 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
                 children.iter().fold(incoming, |ends, &child| self.statement(child, ends))
             }
             (Kind::StaticVariable, _) => incoming,
+            (Kind::Assignment | Kind::CompoundAssignment, &[target, value]) if self.is_scalar(id) => {
+                self.expressions(&[value, target], incoming)
+            }
             (Kind::Call, children) => {
                 let ends = self.expressions(children, incoming);
                 self.call(id);
@@ -500,6 +503,11 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             }
             (_, children) => self.expressions(children, incoming),
         }
+    }
+
+    /// clang evaluates the value of a scalar assignment before its target, and that of a structure after it.
+    fn is_scalar(&self, id: SyntaxId) -> bool {
+        self.tree()[id].cursor.clang_type().canonical().kind() != clang_sys::CXType_Record
     }
 
     /// An operand that only sometimes runs gets a node of its own if it calls something.

@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     StatementExpression,
     AddressOfLabel,
     Assignment,
+    /// `a += b` and the like.
+    CompoundAssignment,
     Reference,
     Member,
     Subscript,
@@ -146,6 +148,7 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_VarDecl if cursor.storage_class() == CX_SC_Static => Kind::StaticVariable,
         CXCursor_VarDecl => Kind::Variable,
         CXCursor_BinaryOperator => binary_kind(cursor.binary_operator()),
+        CXCursor_CompoundAssignOperator => Kind::CompoundAssignment,
         CXCursor_UnaryOperator => unary_kind(cursor.unary_operator()),
         CXCursor_ParenExpr => Kind::Parentheses,
         CXCursor_ConditionalOperator => Kind::Conditional,
