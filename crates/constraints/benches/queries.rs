@@ -4,9 +4,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use branchwise_constraints::{
-    BinaryOp, Limits, Model, Solver, SolverSettings, TermId, Terms, smt_worker_main,
-};
+use branchwise_constraints::{BinaryOp, Limits, Model, Solver, SolverSettings, TermId, Terms, smt_worker_main};
 
 const QUERIES: usize = 200;
 
@@ -29,19 +27,10 @@ fn main() -> ExitCode {
     let worker = std::env::current_exe().ok();
     for (name, shape) in SHAPES {
         let here = measure(shape, SolverSettings::default());
-        let child = measure(
-            shape,
-            SolverSettings {
-                worker: worker.clone(),
-                ..SolverSettings::default()
-            },
-        );
+        let child = measure(shape, SolverSettings { worker: worker.clone(), ..SolverSettings::default() });
         println!("{name:30} in process {here}   worker {child}");
     }
-    println!(
-        "steps per second on a hard query: {:.1} million",
-        steps_per_second() / 1e6
-    );
+    println!("steps per second on a hard query: {:.1} million", steps_per_second() / 1e6);
     construction();
     ExitCode::SUCCESS
 }
@@ -65,9 +54,7 @@ fn measure(shape: Shape, settings: SolverSettings) -> String {
 }
 
 fn ints(terms: &mut Terms, count: usize) -> Vec<TermId> {
-    (0..count)
-        .map(|number| terms.variable(&format!("x{number}"), 32))
-        .collect()
+    (0..count).map(|number| terms.variable(&format!("x{number}"), 32)).collect()
 }
 
 fn one_comparison(terms: &mut Terms, seed: u128) -> Vec<TermId> {
@@ -110,31 +97,21 @@ fn array_cells(terms: &mut Terms, seed: u128) -> Vec<TermId> {
     let index = terms.variable("index", 32);
     let length = terms.constant(10, 32);
     let within = terms.unsigned_less(index, length);
-    let read = cells
-        .iter()
-        .enumerate()
-        .fold(cells[0], |chain, (number, &cell)| {
-            let number = terms.constant(number as u128, 32);
-            let here = terms.equal(index, number);
-            terms.if_then_else(here, cell, chain)
-        });
+    let read = cells.iter().enumerate().fold(cells[0], |chain, (number, &cell)| {
+        let number = terms.constant(number as u128, 32);
+        let here = terms.equal(index, number);
+        terms.if_then_else(here, cell, chain)
+    });
     let wanted = terms.constant(42 + seed, 32);
     let found = terms.equal(read, wanted);
     let zero = terms.constant(0, 32);
-    let positive: Vec<TermId> = cells
-        .iter()
-        .map(|&cell| terms.signed_less(zero, cell))
-        .collect();
+    let positive: Vec<TermId> = cells.iter().map(|&cell| terms.signed_less(zero, cell)).collect();
     [vec![within, found], positive].concat()
 }
 
 fn remainder(terms: &mut Terms, seed: u128) -> Vec<TermId> {
     let x = terms.variable("x", 32);
-    let (seven, three, limit) = (
-        terms.constant(7, 32),
-        terms.constant(3, 32),
-        terms.constant(1000 + seed, 32),
-    );
+    let (seven, three, limit) = (terms.constant(7, 32), terms.constant(3, 32), terms.constant(1000 + seed, 32));
     let rest = terms.binary(BinaryOp::URem, x, seven);
     let quotient = terms.binary(BinaryOp::SDiv, x, seven);
     vec![terms.equal(rest, three), terms.signed_less(limit, quotient)]
@@ -161,11 +138,7 @@ fn product(terms: &mut Terms, seed: u128) -> Vec<TermId> {
     let product = terms.mul(x[0], x[1]);
     let wanted = terms.constant(1001 + 2 * seed, 32);
     let one = terms.constant(1, 32);
-    vec![
-        terms.equal(product, wanted),
-        terms.signed_less(one, x[0]),
-        terms.signed_less(one, x[1]),
-    ]
+    vec![terms.equal(product, wanted), terms.signed_less(one, x[0]), terms.signed_less(one, x[1])]
 }
 
 /// To choose the default of [`Limits::resource`]: how far it gets in a known time.
@@ -176,21 +149,10 @@ fn steps_per_second() -> f64 {
     let product = terms.mul(wide[0], wide[1]);
     let number = terms.constant(2_147_483_647 * 2_147_483_629, 64);
     let one = terms.constant(1, 32);
-    let query = [
-        terms.equal(product, number),
-        terms.unsigned_less(one, x[0]),
-        terms.unsigned_less(one, x[1]),
-    ];
+    let query = [terms.equal(product, number), terms.unsigned_less(one, x[0]), terms.unsigned_less(one, x[1])];
     let resource = 2_000_000;
-    let limits = Limits {
-        resource,
-        milliseconds: 60_000,
-        ..Limits::default()
-    };
-    let mut solver = Solver::new(SolverSettings {
-        limits,
-        ..SolverSettings::default()
-    });
+    let limits = Limits { resource, milliseconds: 60_000, ..Limits::default() };
+    let mut solver = Solver::new(SolverSettings { limits, ..SolverSettings::default() });
     let start = Instant::now();
     solver.check(&terms, &query, &Model::new());
     f64::from(resource) / start.elapsed().as_secs_f64()
@@ -206,8 +168,5 @@ fn construction() {
         let sum = terms.add(value, x[number as usize % 4]);
         value = terms.xor(sum, constant);
     }
-    println!(
-        "construction: {:.1} million terms/s",
-        3.0 / start.elapsed().as_secs_f64()
-    );
+    println!("construction: {:.1} million terms/s", 3.0 / start.elapsed().as_secs_f64());
 }

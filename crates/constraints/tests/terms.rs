@@ -179,9 +179,7 @@ fn long_sums_of_many_variables_are_solved() {
     for length in [300, 5000] {
         let mut terms = Terms::new();
         let cells: Vec<TermId> = (0..length).map(|_| terms.variable("cell", 32)).collect();
-        let sum = cells[1..]
-            .iter()
-            .fold(cells[0], |sum, &cell| terms.add(sum, cell));
+        let sum = cells[1..].iter().fold(cells[0], |sum, &cell| terms.add(sum, cell));
         assert_eq!(terms.variables(sum).len(), length);
         let total = terms.constant(17, 32);
         let constraint = terms.equal(sum, total);

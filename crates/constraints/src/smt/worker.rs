@@ -3,6 +3,10 @@
 //! Each query has a Z3 context of its own, so that its answer does not depend on the queries before it or on when a
 //! worker had to be replaced. The context is made before the query is read, while the client does something else:
 //! made afterwards it would add a millisecond or two to each answer, and a fork per query was slower still.
+//!
+//! Measured on the queries of real programs that reach this process: contexts are a fifth of its time, translation a
+//! fiftieth, the rest is search. So neither a context kept for many queries, whose history would show in the
+//! models, nor translations kept for later ones are worth their price.
 
 use std::io;
 use std::process::ExitCode;
