@@ -4,9 +4,9 @@
 //! worker had to be replaced. The context is made before the query is read, while the client does something else:
 //! made afterwards it would add a millisecond or two to each answer, and a fork per query was slower still.
 //!
-//! Measured on the queries of real programs that reach this process: contexts are a fifth of its time, translation a
-//! fiftieth, the rest is search. So neither a context kept for many queries, whose history would show in the
-//! models, nor translations kept for later ones are worth their price.
+//! Measured on the queries of real programs that reach this process: translation is 3 % of its time, contexts up to a
+//! quarter, but one kept for 64 queries gained nothing that stood out from the noise. So
+//! neither is kept from one query to the next, and no history shows in the models.
 
 use std::io;
 use std::process::ExitCode;
