@@ -54,9 +54,13 @@ impl FromIterator<(VariableId, u128)> for Model {
     }
 }
 
-/// The value of a term under a model.
+/// The value of a term under a model. For many terms under one model an [`Evaluator`] costs less.
 pub fn evaluate(terms: &Terms, model: &Model, term: TermId) -> u128 {
-    Evaluator::new().evaluate(terms, model, term)
+    match *terms.kind(term) {
+        TermKind::Constant(value) => value,
+        TermKind::Variable(id) => semantics::truncate(model.get(id), terms.width(term)),
+        _ => Evaluator::new().evaluate(terms, model, term),
+    }
 }
 
 /// Whether the model satisfies all the constraints (terms of width 1).
@@ -90,10 +94,7 @@ impl Evaluator {
     }
 
     pub fn evaluate(&mut self, terms: &Terms, model: &Model, term: TermId) -> u128 {
-        if self.stamps.len() < terms.len() {
-            self.stamps.resize(terms.len(), 0);
-            self.values.resize(terms.len(), 0);
-        }
+        self.make_room(terms.len());
         self.stack.push(term);
         while let Some(&top) = self.stack.last() {
             match self.step(terms, model, top) {
@@ -102,6 +103,18 @@ impl Evaluator {
             }
         }
         self.values[term.index()]
+    }
+
+    /// The first tables are asked for as zeros, which the system has ready, and not filled: most of a large arena is
+    /// never looked at.
+    fn make_room(&mut self, length: usize) {
+        if self.stamps.is_empty() {
+            self.stamps = vec![0; length];
+            self.values = vec![0; length];
+        } else if self.stamps.len() < length {
+            self.stamps.resize(length, 0);
+            self.values.resize(length, 0);
+        }
     }
 
     fn finish(&mut self, term: TermId, value: u128) {

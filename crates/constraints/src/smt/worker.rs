@@ -3,6 +3,10 @@
 //! Each query has a Z3 context of its own, so that its answer does not depend on the queries before it or on when a
 //! worker had to be replaced. The context is made before the query is read, while the client does something else:
 //! made afterwards it would add a millisecond or two to each answer, and a fork per query was slower still.
+//!
+//! Measured on the queries of real programs that reach this process: translation is 3 % of its time, contexts up to a
+//! quarter, but one kept for 64 queries gained nothing that stood out from the noise. So
+//! neither is kept from one query to the next, and no history shows in the models.
 
 use std::io;
 use std::process::ExitCode;
