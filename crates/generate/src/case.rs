@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use branchwise_constraints::{Model, evaluate};
+use branchwise_constraints::{Evaluator, Model, TermId};
 use branchwise_replay::{Blob, Object, PointerAt, TestCase};
 use branchwise_symbolic::{Cell, Content, Session, ShapeId};
 
 /// The inputs that the model describes.
 pub(crate) fn test_case(session: &Session<'_>, model: &Model) -> TestCase {
     let function = &session.program.map.functions[session.function];
-    let mut builder = Builder { session, model, objects: Vec::new(), placed: BTreeMap::new() };
+    let mut builder =
+        Builder { session, model, evaluator: Evaluator::new(), objects: Vec::new(), placed: BTreeMap::new() };
     let inputs = (0..function.inputs.len())
         .map(|index| {
             let size = session.program.map.types[function.inputs[index].type_id].size;
@@ -23,6 +24,8 @@ pub(crate) fn test_case(session: &Session<'_>, model: &Model) -> TestCase {
 struct Builder<'a, 'p> {
     session: &'a Session<'p>,
     model: &'a Model,
+    /// Shared by all cells: what one of them needed, the next need not compute again.
+    evaluator: Evaluator,
     objects: Vec<Object>,
     placed: BTreeMap<ShapeId, usize>,
 }
@@ -39,10 +42,14 @@ impl Builder<'_, '_> {
         blob
     }
 
+    fn value(&mut self, term: TermId) -> u128 {
+        self.evaluator.evaluate(&self.session.terms, self.model, term)
+    }
+
     fn cell(&mut self, cell: &Cell, blob: &mut Blob) {
         match cell.content {
             Content::Scalar { bytes, term } => {
-                let value = evaluate(&self.session.terms, self.model, term).to_le_bytes();
+                let value = self.value(term).to_le_bytes();
                 let at = cell.offset as usize;
                 blob.bytes[at..at + bytes as usize].copy_from_slice(&value[..bytes as usize]);
             }
@@ -58,14 +65,13 @@ impl Builder<'_, '_> {
     /// The index of the object that the pointer points to; `None` if it is null.
     fn object(&mut self, id: ShapeId) -> Option<usize> {
         let shape = self.session.inputs.shape(id);
-        let value = |term| evaluate(&self.session.terms, self.model, term);
-        if shape.is_null.is_some_and(|is_null| value(is_null) == 1) {
+        if shape.is_null.is_some_and(|is_null| self.value(is_null) == 1) {
             return None;
         }
         if let Some(&index) = self.placed.get(&id) {
             return Some(index);
         }
-        let count = shape.extra_elements.map_or(shape.capacity, |extra| 1 + value(extra) as u64);
+        let count = shape.extra_elements.map_or(shape.capacity, |extra| 1 + self.value(extra) as u64);
         let index = self.objects.len();
         self.placed.insert(id, index);
         self.objects.push(Object { element: shape.element, count, blob: Blob::default() });

@@ -37,6 +37,14 @@ impl Budget<'_> {
         self.settings.interrupt.load(std::sync::atomic::Ordering::Relaxed)
     }
 
+    /// How long one query may take at the most; no limit where steps are what counts.
+    fn milliseconds_left(&self) -> u64 {
+        match self.settings.steps {
+            Some(_) => u64::MAX,
+            None => self.settings.time.saturating_sub(self.started.elapsed()).as_millis().max(100) as u64,
+        }
+    }
+
     /// The part of the budget that is spent, 1.0 when there is none left.
     pub(crate) fn spent(&self) -> f64 {
         let time = self.started.elapsed().as_secs_f64() / self.settings.time.as_secs_f64().max(1e-9);
@@ -200,7 +208,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 Some(candidate) => self.solve(candidate).map(|model| (candidate, model)),
                 None => match self.undecided.pop_front() {
                     Some(candidate) if self.ledger.open() > 0 => {
-                        self.solve_patiently(candidate).map(|model| (candidate, model))
+                        self.solve_patiently(candidate, budget).map(|model| (candidate, model))
                     }
                     _ => break,
                 },
@@ -273,10 +281,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     /// A second try with more time, for what nothing else depends on any more.
-    fn solve_patiently(&mut self, candidate: Candidate) -> Option<Model> {
+    fn solve_patiently(&mut self, candidate: Candidate, budget: &Budget<'_>) -> Option<Model> {
         let constraints = self.constraints(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
-        let patient = self.patient.get_or_insert_with(|| solver(self.settings, PATIENT));
+        let limits = Limits { milliseconds: PATIENT.milliseconds.min(budget.milliseconds_left()), ..PATIENT };
+        let patient = self.patient.get_or_insert_with(|| solver(self.settings, limits));
         match patient.check(&self.session.terms, &constraints, &hint).answer {
             Answer::Sat(model) => {
                 self.tree.set_status(candidate.node, candidate.branch, Status::Open);
