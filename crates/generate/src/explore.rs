@@ -71,6 +71,7 @@ pub(crate) struct Limitations {
     pub obstacles: Vec<Obstacle>,
     known: HashSet<Obstacle>,
     pub reads_state: bool,
+    pub reads_volatile: bool,
     pub looks_at_addresses: bool,
     /// Names of pointer inputs that might point to one object.
     pub may_alias: BTreeSet<(String, String)>,
@@ -382,6 +383,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     /// Notes what the end of a path means for the conclusions of the round.
     fn note_end(&mut self, path: &Path) {
         self.limitations.reads_state |= path.notes.reads_state;
+        self.limitations.reads_volatile |= path.notes.reads_volatile;
         self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
         self.limitations.off_the_map |= path.notes.off_the_map.is_some();
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());

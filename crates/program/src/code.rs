@@ -133,6 +133,10 @@ pub enum Instruction {
         address: Operand,
         size: u64,
     },
+    /// The next load reads a volatile object at this address: outside the program's own data it may change by itself.
+    VolatileRead {
+        address: Operand,
+    },
     /// What this executor cannot run; ends its path by name.
     Unsupported {
         what: String,

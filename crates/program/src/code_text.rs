@@ -181,6 +181,7 @@ impl Display for Named<'_, &Instruction> {
             Instruction::Output { index, address, size } => {
                 write!(f, "output {index} at {} size {size}", name(address))
             }
+            Instruction::VolatileRead { address } => write!(f, "volatile {}", name(address)),
             Instruction::Unsupported { what } => write!(f, "unsupported \"{}\"", what.escape_debug()),
         }
     }

@@ -312,7 +312,7 @@ impl<'a> FunctionVerifier<'a> {
                 self.input(*index)?;
                 self.operand(address, 64)
             }
-            Instruction::Output { address, .. } => self.operand(address, 64),
+            Instruction::Output { address, .. } | Instruction::VolatileRead { address } => self.operand(address, 64),
             Instruction::Unsupported { .. } => Ok(()),
         }
     }
@@ -432,6 +432,7 @@ fn outs(instruction: &Instruction) -> Vec<RegisterId> {
         | Instruction::MarkSwitch { .. }
         | Instruction::Input { .. }
         | Instruction::Output { .. }
+        | Instruction::VolatileRead { .. }
         | Instruction::Unsupported { .. } => Vec::new(),
     }
 }

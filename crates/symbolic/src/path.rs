@@ -138,6 +138,8 @@ pub enum FaultKind {
 pub struct Notes {
     /// It looked at data that earlier calls may have changed.
     pub reads_state: bool,
+    /// It read a volatile object that the hardware may change between two reads.
+    pub reads_volatile: bool,
     /// It looked at the number of an address, which another run may choose differently.
     pub looks_at_addresses: bool,
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it

@@ -84,6 +84,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::MarkSwitch { marker, value } => self.mark_switch(*marker, value)?,
             Instruction::Input { index, address } => self.input(*index, address)?,
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
+            Instruction::VolatileRead { address } => self.note_volatile(address),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
         }
         Ok(Flow::Next)
@@ -237,6 +238,17 @@ impl<'p> Executor<'_, 'p> {
             }
             value => value,
         })
+    }
+
+    /// What the hardware may change by itself: everything but the function's own locals.
+    fn note_volatile(&mut self, address: &Operand) {
+        let local = match self.value(address) {
+            Value::Pointer(pointer) => {
+                self.memory.get(pointer.object).is_some_and(|object| object.origin == Origin::Stack)
+            }
+            _ => false,
+        };
+        self.notes.reads_volatile |= !local;
     }
 
     fn read_one_of(

@@ -107,6 +107,10 @@ impl Emitter {
         Operand::Register(out)
     }
 
+    pub fn volatile_read(&mut self, address: Operand) {
+        self.push(Instruction::VolatileRead { address });
+    }
+
     pub fn load(&mut self, width: Width, address: Operand) -> Operand {
         // Memory is bytes: an odd width is read with its padding bits and cut down.
         let bytes = width.next_multiple_of(8);

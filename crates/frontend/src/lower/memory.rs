@@ -43,6 +43,9 @@ impl<'m> FunctionLowering<'_, 'm> {
     pub fn load(&mut self, value: Value<'m>) -> Parts {
         let shape = self.shape(value)?;
         let address = self.scalar(operand(value, 0)?)?;
+        if value.is_volatile() {
+            self.emit.volatile_read(address);
+        }
         shape.iter().map(|part| self.load_part(part, address)).collect()
     }
 
