@@ -338,9 +338,9 @@ impl Executor<'_, '_> {
             // A larger object might have been large enough: the bound ends this path, not the program.
             Origin::Input(shape) if object.symbolic_size.is_some() && (offset as i64) >= object.size as i64 => {
                 let elements = self.session.inputs.shape(shape).capacity;
-                Err(PathEnd::SizeBound { fault, shape, elements })
+                Err(Box::new(PathEnd::SizeBound { fault, shape, elements }))
             }
-            _ => Err(PathEnd::Fault(fault)),
+            _ => Err(Box::new(PathEnd::Fault(fault))),
         }
     }
 
@@ -364,6 +364,10 @@ impl Executor<'_, '_> {
         if access == Access::Write && !object.writable {
             return self.fail(FaultKind::WriteToConstant, "write to constant data");
         }
+        if object.origin == Origin::Stack || self.last_touched == Some((id, access)) {
+            return Ok(());
+        }
+        self.last_touched = Some((id, access));
         match object.origin {
             Origin::Stack => {}
             Origin::Global { id, state } => {

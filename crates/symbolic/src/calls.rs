@@ -28,7 +28,7 @@ impl<'p> Executor<'_, 'p> {
             return self.call_library(callee, &arguments);
         }
         if self.frames.len() as u64 >= self.limits.call_depth {
-            return Err(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth });
+            return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));
         }
         self.enter(callee, arguments, &call.outs);
         Ok(Flow::Entered)
@@ -62,10 +62,10 @@ impl<'p> Executor<'_, 'p> {
         let widths = &self.code.functions[self.frame().function].results;
         let results: Vec<Value> =
             values.iter().zip(widths).map(|(value, &width)| self.wide_value(value, width)).collect();
-        let Some(frame) = self.frames.pop() else { return Err(PathEnd::Returned) };
+        let Some(frame) = self.frames.pop() else { return Err(Box::new(PathEnd::Returned)) };
         frame.stack_objects.into_iter().for_each(|object| self.memory.end_lifetime(object));
         self.registers.truncate(frame.base);
-        let Some(caller) = self.frames.last() else { return Err(PathEnd::Returned) };
+        let Some(caller) = self.frames.last() else { return Err(Box::new(PathEnd::Returned)) };
         self.base = caller.base;
         for (register, value) in frame.outs.iter().zip(results) {
             self.set(*register, value);
@@ -78,7 +78,9 @@ impl<'p> Executor<'_, 'p> {
         match name {
             "abort" | "llvm.trap" => self.fail(FaultKind::Abort, format!("'{name}' was called")),
             "__assert_fail" => self.fail(FaultKind::AssertFailed, "an assertion failed"),
-            "exit" | "_exit" | "_Exit" | "quick_exit" => Err(PathEnd::Exited { status: exit_status(arguments) }),
+            "exit" | "_exit" | "_Exit" | "quick_exit" => {
+                Err(Box::new(PathEnd::Exited { status: exit_status(arguments) }))
+            }
             _ => self.unsupported(format!("call of '{name}', which is not defined in this file")),
         }
     }

@@ -8,6 +8,7 @@ use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FunctionId, GlobalId, Id, RegisterId};
 
+use crate::address::Access;
 use crate::inputs::ShapeId;
 use crate::loops::LoopExits;
 use crate::memory::Memory;
@@ -17,8 +18,9 @@ use crate::path::{
 use crate::session::{RunLimits, Session, global_object};
 use crate::value::{ObjectId, Pointer, Value};
 
-/// What a step may end with: the end of the path.
-pub(crate) type Step<T> = Result<T, PathEnd>;
+/// What a step may end with: the end of the path. Boxed, because every instruction returns one of these and hardly any
+/// ends its path.
+pub(crate) type Step<T> = Result<T, Box<PathEnd>>;
 
 pub(crate) struct Executor<'s, 'p> {
     pub session: &'s mut Session<'p>,
@@ -38,6 +40,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub filled: HashSet<ShapeId>,
     pub touched: BTreeMap<Touchable, Touched>,
+    /// The last object that was noted there, and how it was used: loops use one object again and again.
+    pub last_touched: Option<(ObjectId, Access)>,
     pub domain: Vec<TermId>,
     decisions: Vec<Decision>,
     events: Vec<Event>,
@@ -99,6 +103,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             shape_objects: HashMap::new(),
             filled: HashSet::new(),
             touched: BTreeMap::new(),
+            last_touched: None,
             domain: Vec::new(),
             decisions: Vec::new(),
             events: Vec::new(),
@@ -114,7 +119,7 @@ impl<'s, 'p> Executor<'s, 'p> {
         self.enter(driver, Vec::new(), &[]);
         let end = loop {
             if let Err(end) = self.execute_block() {
-                break end;
+                break *end;
             }
         };
         let end_positions = self.positions();
@@ -194,11 +199,11 @@ impl<'s, 'p> Executor<'s, 'p> {
     }
 
     pub(crate) fn fail<T>(&self, kind: FaultKind, message: impl Into<String>) -> Step<T> {
-        Err(PathEnd::Fault(self.fault(kind, message)))
+        Err(Box::new(PathEnd::Fault(self.fault(kind, message))))
     }
 
     pub(crate) fn unsupported<T>(&self, what: impl Into<String>) -> Step<T> {
-        Err(PathEnd::Unsupported { what: what.into(), location: self.location() })
+        Err(Box::new(PathEnd::Unsupported { what: what.into(), location: self.location() }))
     }
 
     /// Undefined behaviour after which the machine goes on.

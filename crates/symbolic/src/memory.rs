@@ -9,7 +9,7 @@ use branchwise_program::GlobalId;
 
 use crate::inputs::ShapeId;
 use crate::session::Session;
-use crate::value::{ObjectId, Target, Value};
+use crate::value::{ObjectId, Pointer, Target, Value};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
@@ -94,6 +94,19 @@ impl Memory {
         let offset = address - self.addresses[index];
         let object = self.objects[index].as_deref()?;
         (offset <= object.size).then_some((ObjectId(index as u32), offset))
+    }
+
+    /// The bits at a place of a living local object that holds plain bytes there: the case that needs no check but this.
+    pub(crate) fn read_plain_local(&self, pointer: Pointer, size: u64) -> Option<u64> {
+        let object = self.get(pointer.object)?;
+        let end = pointer.offset.checked_add(size)?;
+        if object.origin != Origin::Stack || end > object.size || size > 8 || object.overlaps_cell(pointer.offset, size)
+        {
+            return None;
+        }
+        let mut bytes = [0; 8];
+        bytes[..size as usize].copy_from_slice(&object.bytes[pointer.offset as usize..end as usize]);
+        Some(u64::from_le_bytes(bytes))
     }
 
     /// Reads `size` bytes at an offset inside a living object.
@@ -202,6 +215,9 @@ impl Object {
     }
 
     fn overlaps_cell(&self, offset: u64, size: u64) -> bool {
+        if self.cells.is_empty() {
+            return false;
+        }
         match self.cells.range(..offset + size).next_back() {
             Some((&start, cell)) => start + cell.size > offset,
             None => false,

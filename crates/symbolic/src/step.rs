@@ -47,10 +47,13 @@ impl<'p> Executor<'_, 'p> {
 
     fn check_limits(&mut self) -> Step<()> {
         if self.instructions > self.limits.instructions {
-            return Err(PathEnd::InstructionLimit { location: self.location(), bound: self.limits.instructions });
+            return Err(Box::new(PathEnd::InstructionLimit {
+                location: self.location(),
+                bound: self.limits.instructions,
+            }));
         }
         if self.limits.interrupt.load(Ordering::Relaxed) {
-            return Err(PathEnd::Interrupted);
+            return Err(Box::new(PathEnd::Interrupted));
         }
         Ok(())
     }
@@ -147,7 +150,7 @@ impl<'p> Executor<'_, 'p> {
         if std::mem::take(&mut count.open) {
             count.iterations += 1;
             if count.iterations > bound {
-                return Err(PathEnd::LoopBound { location: self.location(), bound });
+                return Err(Box::new(PathEnd::LoopBound { location: self.location(), bound }));
             }
         }
         Ok(())
@@ -226,6 +229,11 @@ impl<'p> Executor<'_, 'p> {
     pub(crate) fn load(&mut self, width: u32, address: &Operand) -> Step<Value> {
         let address = self.value(address);
         let size = u64::from(width.div_ceil(8));
+        if let Value::Pointer(pointer) = &address
+            && let Some(bits) = self.memory.read_plain_local(*pointer, size)
+        {
+            return Ok(Value::Bits(bits));
+        }
         let value = match self.resolve(&address, size, Access::Read)? {
             Spot::At(pointer) => self.memory.read(self.session, pointer.object, pointer.offset, size),
             Spot::OneOf { object, offset, places } => self.read_one_of(object, offset, &places, size)?,
