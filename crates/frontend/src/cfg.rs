@@ -63,6 +63,7 @@ struct Enclosing {
 
 struct Call {
     callee: Option<String>,
+    declared_by_user: bool,
     place: Place,
     returns: bool,
 }
@@ -197,7 +198,12 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let mut returns = true;
         for call in self.state.open_calls.drain(first..) {
             returns &= call.returns;
-            self.state.calls.push(CallSite { callee: call.callee, place: call.place, node });
+            self.state.calls.push(CallSite {
+                callee: call.callee,
+                declared_by_user: call.declared_by_user,
+                place: call.place,
+                node,
+            });
         }
         returns
     }
@@ -542,7 +548,9 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let callee = cursor.referenced().filter(|callee| callee.kind() == clang_sys::CXCursor_FunctionDecl);
         let returns = !callee.is_some_and(|callee| never_returns(callee, self.views.preprocessed));
         let place = self.place(id);
-        self.state.open_calls.push(Call { callee: callee.map(|callee| callee.spelling()), place, returns });
+        let declared_by_user = callee.is_some_and(|callee| !callee.in_system_header());
+        let callee = callee.map(|callee| callee.spelling());
+        self.state.open_calls.push(Call { callee, declared_by_user, place, returns });
     }
 }
 

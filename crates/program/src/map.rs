@@ -297,6 +297,8 @@ pub enum LoopKind {
 pub struct CallSite {
     /// `None` for a call through a pointer.
     pub callee: Option<String>,
+    /// The callee is declared in a user's file, not in a system header.
+    pub declared_by_user: bool,
     pub place: Place,
     pub node: NodeId,
 }

@@ -1,5 +1,6 @@
 //! How an emitted file reaches the file under test: it includes it, so static functions can be called too.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use branchwise_program::map::Map;
@@ -12,7 +13,8 @@ const MOST_STEPS_UP: usize = 4;
 
 /// The lines before the tests; the matching [`END`] stands at the end of the file.
 pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str) -> String {
-    let include = format!("{}#include \"{}\"", main_label(map), path_from(folder, source).display());
+    let path = path_from(folder, source);
+    let include = format!("{}{}#include \"{}\"", main_label(map), defined_elsewhere(map), path.display());
     format!(
         "\
 #ifdef BRANCHWISE_FILE_UNDER_TEST
@@ -31,6 +33,14 @@ pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str) ->
 #endif
 "
     )
+}
+
+/// Functions that the unit calls and does not define: weak, so that the tests link with them and without.
+fn defined_elsewhere(map: &Map) -> String {
+    let calls = map.functions.values().flat_map(|function| &function.calls).filter(|call| call.declared_by_user);
+    let names: BTreeSet<&str> = calls.filter_map(|call| call.callee.as_deref()).collect();
+    let elsewhere = names.into_iter().filter(|name| map.function_named(name).is_none() && !name.starts_with("__"));
+    elsewhere.map(|name| format!("#pragma weak {name}\n")).collect()
 }
 
 pub const END: &str = "#endif /* BRANCHWISE_FILE_UNDER_TEST */\n";

@@ -196,7 +196,12 @@ impl Builder<'_> {
 
     fn call(&mut self, callee: &str, before: Loose) -> Loose {
         let node = self.node(NodeKind::Statement, &format!("{callee}(x);"), before);
-        self.calls.push(CallSite { callee: Some(callee.to_string()), place: self.place(5), node });
+        self.calls.push(CallSite {
+            callee: Some(callee.to_string()),
+            declared_by_user: true,
+            place: self.place(5),
+            node,
+        });
         vec![(node, EdgeLabel::Always)]
     }
 
