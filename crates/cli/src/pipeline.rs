@@ -40,6 +40,7 @@ impl Workshop {
         let code = lower::lower_bitcode(&bitcode).map_err(|error| {
             CliError::our_fault(format!("cannot read the bitcode of {}", file.display())).with_cause(error)
         })?;
+        let code = branchwise_frontend::with_user_columns(code, &unit.columns, &unit.map);
         let program = Program { map: unit.map.clone(), code };
         branchwise_program::verify(&program).map_err(|error| {
             CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error)

@@ -9,6 +9,7 @@ use clang_sys::*;
 
 use crate::cfg::{Builder, Flow};
 use crate::clang::{self, Cursor, ParsedUnit};
+use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
 use crate::coverage::{self, FunctionRegions};
 use crate::ctypes::Types;
@@ -70,6 +71,7 @@ impl Job<'_> {
             macros: MacroTable::of_unit(original.root()),
             globals: Globals::of_unit(&declarations),
             insertions: Vec::new(),
+            points: Vec::new(),
         };
         // The main file is the first of the map even if a header defines the first function.
         unit.files.id(self.path);
@@ -133,6 +135,7 @@ struct UnitBuilder<'a, 'u> {
     macros: MacroTable,
     globals: Globals<'u>,
     insertions: Vec<Insertion>,
+    points: Vec<Point>,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -161,6 +164,9 @@ impl<'u> UnitBuilder<'_, 'u> {
         let mut shared = Shared { files: &mut self.files, markers: &mut self.map.markers, macros: &self.macros };
         let plan = plan(function, &views, &conditions, regions, &mut shared);
         self.insertions.extend(marking::insertions(&body.tree, &conditions, &plan, text));
+        let user_function = body.original.as_ref().map(|(function, _)| *function);
+        self.points.extend(columns::head_points(&mut self.files, body.function, user_function));
+        self.points.extend(columns::points(&views, &mut self.files));
         let (start, end) = self.extent(body);
         let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers);
         let flow = builder.build(&body.function.spelling(), start, end);
@@ -237,7 +243,9 @@ impl<'u> UnitBuilder<'_, 'u> {
     fn finish(mut self, bodies: &[Body<'u>]) -> Unit {
         let drivers = self.driver_text(bodies);
         let job = self.job;
-        let marked = marking::apply(&job.preprocessed, std::mem::take(&mut self.insertions));
+        marking::sort(&mut self.insertions);
+        let columns = UserColumns::new(&job.preprocessed, &self.insertions, std::mem::take(&mut self.points));
+        let marked = marking::apply(&job.preprocessed, &self.insertions);
         // The first line marker names the unit; the others keep the generated lines apart from the user's.
         let first = job.preprocessed.lines().next().unwrap_or_default();
         let generated = "# 1 \"<branchwise>\"";
@@ -245,7 +253,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let plain = format!("{}{}{drivers}", job.include(), drivers::PRELUDE);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
-        Unit { map: self.map, marked, plain, flags: job.flags.clone() }
+        Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }
     }
 
     fn driver_text(&self, bodies: &[Body<'u>]) -> String {

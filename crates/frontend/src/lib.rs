@@ -6,6 +6,7 @@
 mod analyse;
 mod cfg;
 mod clang;
+mod columns;
 mod conditions;
 mod coverage;
 mod ctypes;
@@ -25,6 +26,7 @@ use std::path::Path;
 
 use branchwise_program::map::Map;
 
+pub use columns::{UserColumns, with_user_columns};
 pub use error::FrontendError;
 pub use toolchain::Toolchain;
 
@@ -43,6 +45,8 @@ pub struct Unit {
     pub marked: String,
     /// Includes the user's file and has the same drivers but no markers; compiles with `-x c`. What llvm-cov measures.
     pub plain: String,
+    /// Leads from the compiler's locations in the marked text to the user's.
+    pub columns: UserColumns,
     /// The user's flags without what concerns output, optimisation and warnings.
     pub flags: Vec<String>,
 }

@@ -14,6 +14,21 @@ pub(crate) struct Insertion {
     text: String,
 }
 
+impl Insertion {
+    pub fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    pub fn is_opening(&self) -> bool {
+        self.order.0
+    }
+
+    /// On one line, so that line markers stay true.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
 fn opening(offset: u32, rank: i64, text: String) -> Insertion {
     Insertion { offset, order: (true, rank), text }
 }
@@ -89,13 +104,17 @@ fn colon_between(text: &str, from: u32, to: u32) -> Option<u32> {
     None
 }
 
-/// The text with all insertions.
-pub(crate) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
+/// Brings the insertions of all functions into the order in which they are applied.
+pub(crate) fn sort(insertions: &mut [Insertion]) {
     insertions.sort_by_key(|insertion| (insertion.offset, insertion.order));
+}
+
+/// The text with all insertions, which are sorted.
+pub(crate) fn apply(text: &str, insertions: &[Insertion]) -> String {
     let added: usize = insertions.iter().map(|insertion| insertion.text.len()).sum();
     let mut marked = String::with_capacity(text.len() + added);
     let mut copied = 0;
-    for insertion in &insertions {
+    for insertion in insertions {
         let offset = insertion.offset as usize;
         marked.push_str(text.get(copied..offset).unwrap_or_default());
         marked.push_str(&insertion.text);

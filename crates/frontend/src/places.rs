@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Place, SourceFile};
 use branchwise_program::{FileId, IdVec};
+use clang_sys::CXSourceLocation;
 
 use crate::clang::{self, Cursor};
 use crate::syntax::{SyntaxId, SyntaxTree};
@@ -127,7 +128,11 @@ pub(crate) fn location_place(files: &mut Files, location: clang::Location) -> Pl
 }
 
 pub(crate) fn presumed_place(files: &mut Files, cursor: Cursor<'_>) -> Place {
-    let (path, line, column) = clang::presumed_location(cursor.start());
+    presumed(files, cursor.start())
+}
+
+pub(crate) fn presumed(files: &mut Files, location: CXSourceLocation) -> Place {
+    let (path, line, column) = clang::presumed_location(location);
     Place { file: files.id(&path), line, column }
 }
 
