@@ -315,7 +315,9 @@ fn place(program: &Program, location: Option<Location>) -> Option<Place> {
     let location = location?;
     let name = program.code.files.get(location.file as usize)?;
     let same = |path: &std::path::Path| {
-        path.as_os_str() == name.as_str() || std::path::Path::new(name).ends_with(path) || path.ends_with(name)
+        path.as_os_str() == name.as_str()
+            || std::path::Path::new(name).ends_with(path.strip_prefix(".").unwrap_or(path))
+            || path.ends_with(name)
     };
     let file = program.map.files.iter().find(|(_, file)| same(&file.path)).map(|(id, _)| id)?;
     Some(Place { file, line: location.line, column: location.column })
