@@ -1,6 +1,6 @@
 //! How far a point of the program is from an open goal, over the map's control-flow graphs and calls.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use branchwise_goals::Ledger;
 use branchwise_program::map::{EdgeLabel, Event, Map};
@@ -19,11 +19,18 @@ pub struct Guidance {
     entries: BTreeMap<FunctionId, NodeId>,
     /// The node to which an outcome leads.
     targets: HashMap<Event, (FunctionId, NodeId)>,
+    /// The outcomes that are open goals themselves.
+    goals: HashSet<Event>,
 }
 
 impl Guidance {
     pub fn new(map: &Map, ledger: &Ledger) -> Self {
-        let mut guidance = Guidance { distances: BTreeMap::new(), entries: BTreeMap::new(), targets: HashMap::new() };
+        let mut guidance = Guidance {
+            distances: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            targets: HashMap::new(),
+            goals: HashSet::new(),
+        };
         for (id, function) in map.functions.iter() {
             guidance.entries.insert(id, function.cfg.entry);
             guidance.distances.insert(id, vec![None; function.cfg.nodes.len()]);
@@ -45,6 +52,7 @@ impl Guidance {
             for edge in function.cfg.edges.values() {
                 let EdgeLabel::Outcome(event) = edge.label else { continue };
                 if ledger.would_help(event) {
+                    self.goals.insert(event);
                     self.improve(id, edge.from, 0, &mut queue);
                 }
             }
@@ -90,10 +98,13 @@ impl Guidance {
         }
     }
 
-    /// Steps to an open goal after going this way; `None` if none can be reached any more.
+    /// Steps to an open goal by going this way, 0 if it is one; `None` if none can be reached any more.
     pub fn after(&self, branch: &Branch, positions: &[Position]) -> Option<u32> {
         if branch.fault.is_some() {
             return None;
+        }
+        if branch.event.is_some_and(|event| self.goals.contains(&event)) {
+            return Some(0);
         }
         let Some((innermost, outer)) = positions.split_last() else { return Some(u32::MAX) };
         let innermost = Position { after: branch.event.or(innermost.after), ..*innermost };

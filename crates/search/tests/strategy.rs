@@ -108,6 +108,9 @@ fn a_way_that_misses_every_open_goal_is_no_way() {
     let branch = |event| Branch { event, fault: None, mixed: false };
     assert_eq!(guidance.after(&branch(Some(event(0, 0))), &start), None, "the function returns");
     assert_eq!(guidance.after(&branch(Some(event(0, 1))), &start), Some(1), "m2 comes after m1");
+    let before_goal = [Position { function: UNIT, after: Some(event(1, 0)) }];
+    assert_eq!(guidance.after(&branch(Some(event(2, 1))), &before_goal), Some(0), "it is the goal itself");
+    assert_eq!(guidance.after(&branch(Some(event(2, 0))), &before_goal), None, "the goal's other side");
     let fault = Branch { fault: Some(7), ..branch(None) };
     assert_eq!(guidance.after(&fault, &start), None, "a fault ends the path");
 }
