@@ -59,6 +59,10 @@ pub enum UnaryOp {
     Neg,
 }
 
+impl UnaryOp {
+    pub const ALL: [Self; 2] = [UnaryOp::Not, UnaryOp::Neg];
+}
+
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum BinaryOp {
     Add,
@@ -77,6 +81,12 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// In the order of their declaration, which the messages to a solver process rely on.
+    pub const ALL: [Self; 13] = {
+        use BinaryOp::{AShr, Add, And, LShr, Mul, Or, SDiv, SRem, Shl, Sub, UDiv, URem, Xor};
+        [Add, Sub, Mul, UDiv, SDiv, URem, SRem, And, Or, Xor, Shl, LShr, AShr]
+    };
+
     pub fn is_commutative(self) -> bool {
         use BinaryOp::{Add, And, Mul, Or, Xor};
         matches!(self, Add | Mul | And | Or | Xor)
@@ -91,6 +101,10 @@ pub enum CompareOp {
     Ule,
     Slt,
     Sle,
+}
+
+impl CompareOp {
+    pub const ALL: [Self; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]

@@ -101,24 +101,6 @@ fn map_operands(kind: TermKind, f: impl Fn(TermId) -> TermId) -> TermKind {
     }
 }
 
-const UNARY: [UnaryOp; 2] = [UnaryOp::Not, UnaryOp::Neg];
-const COMPARE: [CompareOp; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
-const BINARY: [BinaryOp; 13] = [
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::Mul,
-    BinaryOp::UDiv,
-    BinaryOp::SDiv,
-    BinaryOp::URem,
-    BinaryOp::SRem,
-    BinaryOp::And,
-    BinaryOp::Or,
-    BinaryOp::Xor,
-    BinaryOp::Shl,
-    BinaryOp::LShr,
-    BinaryOp::AShr,
-];
-
 mod tag {
     pub const CONSTANT: u8 = 0;
     pub const VARIABLE: u8 = 1;
@@ -251,9 +233,9 @@ fn tag_of(kind: &TermKind) -> u8 {
     match *kind {
         TermKind::Constant(_) => tag::CONSTANT,
         TermKind::Variable(_) => tag::VARIABLE,
-        TermKind::Unary(op, _) => tag::UNARY + place(&UNARY, op),
-        TermKind::Binary(op, _, _) => tag::BINARY + place(&BINARY, op),
-        TermKind::Compare(op, _, _) => tag::COMPARE + place(&COMPARE, op),
+        TermKind::Unary(op, _) => tag::UNARY + place(&UnaryOp::ALL, op),
+        TermKind::Binary(op, _, _) => tag::BINARY + place(&BinaryOp::ALL, op),
+        TermKind::Compare(op, _, _) => tag::COMPARE + place(&CompareOp::ALL, op),
         TermKind::IfThenElse { .. } => tag::IF_THEN_ELSE,
         TermKind::Extract { .. } => tag::EXTRACT,
         TermKind::Concat { .. } => tag::CONCAT,
@@ -335,12 +317,12 @@ impl Reader<'_> {
 
     fn operation(&mut self, tag: u8, position: u32) -> io::Result<TermKind> {
         let a = self.operand(position)?;
-        if let Some(op) = entry(&UNARY, tag, tag::UNARY) {
+        if let Some(op) = entry(&UnaryOp::ALL, tag, tag::UNARY) {
             return Ok(TermKind::Unary(op, a));
         }
         let b = self.operand(position)?;
-        let compare = entry(&COMPARE, tag, tag::COMPARE).map(|op| TermKind::Compare(op, a, b));
-        let binary = || entry(&BINARY, tag, tag::BINARY).map(|op| TermKind::Binary(op, a, b));
+        let compare = entry(&CompareOp::ALL, tag, tag::COMPARE).map(|op| TermKind::Compare(op, a, b));
+        let binary = || entry(&BinaryOp::ALL, tag, tag::BINARY).map(|op| TermKind::Binary(op, a, b));
         compare.or_else(binary).ok_or_else(malformed)
     }
 }

@@ -41,23 +41,6 @@ pub fn mask(width: u32) -> u128 {
     if width == 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
-const BINARY: [BinaryOp; 13] = [
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::Mul,
-    BinaryOp::UDiv,
-    BinaryOp::SDiv,
-    BinaryOp::URem,
-    BinaryOp::SRem,
-    BinaryOp::And,
-    BinaryOp::Or,
-    BinaryOp::Xor,
-    BinaryOp::Shl,
-    BinaryOp::LShr,
-    BinaryOp::AShr,
-];
-const COMPARE: [CompareOp; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
-
 /// A random construction in progress.
 pub struct Construction {
     pub terms: Terms,
@@ -93,8 +76,8 @@ impl Construction {
     fn step(&mut self, step: &Step) -> Pair {
         let a = self.operand(step.operands[0]);
         match step.opcode % 32 {
-            opcode @ 0..13 => self.binary(BINARY[opcode as usize], &a, step),
-            opcode @ 13..18 => self.compare(COMPARE[opcode as usize - 13], &a, step),
+            opcode @ 0..13 => self.binary(BinaryOp::ALL[opcode as usize], &a, step),
+            opcode @ 13..18 => self.compare(CompareOp::ALL[opcode as usize - 13], &a, step),
             18 => self.map(&a, a.width, Terms::not, |value, width| !value & mask(width)),
             19 => self.map(&a, a.width, Terms::neg, |value, width| (!value).wrapping_add(1) & mask(width)),
             20..=23 => self.if_then_else(&a, step),

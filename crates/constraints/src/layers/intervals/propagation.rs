@@ -127,23 +127,6 @@ mod tests {
     use crate::semantics;
     use crate::terms::{BinaryOp, CompareOp, UnaryOp};
 
-    const BINARY: [BinaryOp; 13] = [
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Mul,
-        BinaryOp::UDiv,
-        BinaryOp::SDiv,
-        BinaryOp::URem,
-        BinaryOp::SRem,
-        BinaryOp::And,
-        BinaryOp::Or,
-        BinaryOp::Xor,
-        BinaryOp::Shl,
-        BinaryOp::LShr,
-        BinaryOp::AShr,
-    ];
-    const COMPARE: [CompareOp; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
-
     fn values(range: Range) -> impl Iterator<Item = u128> {
         (0..=semantics::mask(range.width)).filter(move |&value| range.contains(value))
     }
@@ -162,7 +145,7 @@ mod tests {
     fn forward_ranges_contain_every_value() {
         for (width, keep) in [(1, 1), (2, 1), (3, 1), (4, 97)] {
             for_all_pairs(width, keep, |a, b, left, right| {
-                for op in BINARY {
+                for op in BinaryOp::ALL {
                     let range = forward::binary(op, a, b);
                     let value = semantics::binary(op, left, right, width);
                     assert!(
@@ -170,7 +153,7 @@ mod tests {
                         "{op:?} {a:?} {b:?}: {left} {right} gives {value}, not in {range:?}"
                     );
                 }
-                for op in COMPARE {
+                for op in CompareOp::ALL {
                     let value = u128::from(semantics::compare(op, left, right, width));
                     assert!(forward::compare(op, a, b).contains(value), "{op:?} {a:?} {b:?} {left} {right}");
                 }
@@ -184,7 +167,7 @@ mod tests {
         for (width, result_keep, keep) in [(1, 1, 1), (2, 1, 1), (3, 5, 7)] {
             let results: Vec<Range> = all_ranges(width).into_iter().step_by(result_keep).collect();
             for_all_pairs(width, keep, |a, b, left, right| {
-                for op in BINARY {
+                for op in BinaryOp::ALL {
                     let value = semantics::binary(op, left, right, width);
                     for &result in results.iter().filter(|result| result.contains(value)) {
                         let kept = backward::binary(op, result, a, b);
@@ -192,7 +175,7 @@ mod tests {
                         assert!(kept, "{op:?} {a:?} {b:?} {left} {right} {result:?}");
                     }
                 }
-                for op in COMPARE {
+                for op in CompareOp::ALL {
                     let truth = semantics::compare(op, left, right, width);
                     let kept = backward::compare(op, truth, a, b);
                     let kept = kept.is_some_and(|(a, b)| a.contains(left) && b.contains(right));
