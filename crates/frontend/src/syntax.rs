@@ -49,7 +49,6 @@ pub(crate) enum Kind {
     SizeOf,
     Call,
     StatementExpression,
-    AddressOfLabel,
     Assignment,
     /// `a += b` and the like.
     CompoundAssignment,
@@ -155,7 +154,6 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_UnaryExpr => Kind::SizeOf,
         CXCursor_CallExpr => Kind::Call,
         CXCursor_StmtExpr => Kind::StatementExpression,
-        CXCursor_AddrLabelExpr => Kind::AddressOfLabel,
         CXCursor_DeclRefExpr => Kind::Reference,
         CXCursor_MemberRefExpr => Kind::Member,
         CXCursor_ArraySubscriptExpr => Kind::Subscript,

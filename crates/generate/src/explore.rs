@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
-use branchwise_constraints::{Answer, Limits, Model, Solver, SolverSettings, TermId};
+use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId};
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
-use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Status, Tree};
+use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Status, Tree};
 use branchwise_symbolic::{Alternative, AlternativeKind, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site};
 
 use crate::case::test_case;
@@ -263,22 +263,14 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn solve(&mut self, candidate: Candidate) -> Option<Model> {
         let constraints = self.constraints(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
-        match self.solver.check(&self.session.terms, &constraints, &hint).answer {
-            Answer::Sat(model) => Some(model),
-            Answer::Unsat(_) => {
-                self.counters.refuted += 1;
-                self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
-                None
+        let answer = self.solver.check(&self.session.terms, &constraints, &hint).answer;
+        self.settle(candidate, answer, |this, _| {
+            this.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
+            // A fault that could not be decided leaves no goal open: the path would have ended there.
+            if this.tree.branches(candidate.node)[candidate.branch].fault.is_none() {
+                this.undecided.push_back(candidate);
             }
-            Answer::Unknown(_) => {
-                self.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
-                // A fault that could not be decided leaves no goal open: the path would have ended there.
-                if self.tree.branches(candidate.node)[candidate.branch].fault.is_none() {
-                    self.undecided.push_back(candidate);
-                }
-                None
-            }
-        }
+        })
     }
 
     /// A second try with more time, for what nothing else depends on any more.
@@ -287,21 +279,29 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
         let limits = Limits { milliseconds: PATIENT.milliseconds.min(budget.milliseconds_left()), ..PATIENT };
         let patient = self.patient.get_or_insert_with(|| solver(self.settings, limits));
-        match patient.check(&self.session.terms, &constraints, &hint).answer {
+        let answer = patient.check(&self.session.terms, &constraints, &hint).answer;
+        self.settle(candidate, answer, |this, reason| this.given_up.push((candidate, reason.to_string())))
+    }
+
+    /// Notes an answer in the tree; a model is handed on, to be executed.
+    fn settle(
+        &mut self,
+        candidate: Candidate,
+        answer: Answer,
+        undecided: impl FnOnce(&mut Self, Reason),
+    ) -> Option<Model> {
+        match answer {
             Answer::Sat(model) => {
                 self.tree.set_status(candidate.node, candidate.branch, Status::Open);
-                Some(model)
+                return Some(model);
             }
             Answer::Unsat(_) => {
                 self.counters.refuted += 1;
                 self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
-                None
             }
-            Answer::Unknown(reason) => {
-                self.given_up.push((candidate, reason.to_string()));
-                None
-            }
+            Answer::Unknown(reason) => undecided(self, reason),
         }
+        None
     }
 
     /// Everything that must hold to go the candidate's way, from the entry on.
@@ -347,11 +347,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, model: model.clone() });
         }
         self.note_end(path);
-        self.enlist(&inserted);
-    }
-
-    fn enlist(&mut self, inserted: &Inserted) {
-        self.frontier.add(&self.tree, self.ledger, inserted);
+        self.frontier.add(&self.tree, self.ledger, &inserted);
     }
 
     fn choice(&mut self, decision: &Decision, events: &[Event]) -> Choice {
