@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use branchwise_constraints::{Evaluator, Model, TermId};
+use branchwise_program::Id;
 use branchwise_replay::{Blob, Object, PointerAt, TestCase};
-use branchwise_symbolic::{Cell, Content, Session, ShapeId};
+use branchwise_symbolic::{Cell, Content, Path, Session, ShapeId};
 
-/// The inputs that the model describes.
-pub(crate) fn test_case(session: &Session<'_>, model: &Model) -> TestCase {
+/// The inputs that the model describes, as far as this path asked for them.
+pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
     let function = &session.program.map.functions[session.function];
     let mut builder =
         Builder { session, model, evaluator: Evaluator::new(), objects: Vec::new(), placed: BTreeMap::new() };
@@ -15,10 +16,11 @@ pub(crate) fn test_case(session: &Session<'_>, model: &Model) -> TestCase {
         .map(|index| {
             let size = session.program.map.types[function.inputs[index].type_id].size;
             let root = session.inputs.root(index as u32);
-            root.map_or(Blob { bytes: vec![0; size as usize], pointers: Vec::new() }, |shape| builder.blob(shape, size))
+            root.map_or(Blob::of_bytes(vec![0; size as usize]), |shape| builder.blob(shape, size))
         })
         .collect();
-    TestCase { function: session.function, inputs, objects: builder.objects }
+    let feeds = builder.feeds(path);
+    TestCase { feeds, ..TestCase::new(session.function, inputs, builder.objects) }
 }
 
 struct Builder<'a, 'p> {
@@ -31,8 +33,19 @@ struct Builder<'a, 'p> {
 }
 
 impl Builder<'_, '_> {
+    fn feeds(&mut self, path: &Path) -> Vec<Vec<Blob>> {
+        let count = path.feeds_taken.keys().next_back().map_or(0, |feed| feed.index() + 1);
+        let mut feeds = vec![Vec::new(); count];
+        for (&feed, &taken) in &path.feeds_taken {
+            let size = self.session.program.map.types[self.session.program.map.feeds[feed].type_id].size;
+            let shapes = (0..taken).filter_map(|nth| self.session.inputs.fed(feed, nth));
+            feeds[feed.index()] = shapes.map(|shape| self.blob(shape, size)).collect();
+        }
+        feeds
+    }
+
     fn blob(&mut self, shape: ShapeId, size: u64) -> Blob {
-        let mut blob = Blob { bytes: vec![0; size as usize], pointers: Vec::new() };
+        let mut blob = Blob::of_bytes(vec![0; size as usize]);
         // A shape that the code never looked at has no cells: its contents do not matter.
         let cells = self.session.inputs.shape(shape).cells.as_deref().unwrap_or(&[]);
         for cell in cells.iter().filter(|cell| cell.offset < size) {

@@ -9,7 +9,7 @@ use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
-use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Status, Tree};
+use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Status, Tree, TreeNodeId};
 use branchwise_symbolic::{Alternative, AlternativeKind, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site};
 
 use crate::case::test_case;
@@ -330,6 +330,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.counters.paths += 1;
         self.counters.instructions += path.instructions;
         self.remember(&path, Rc::new(model.clone()));
+        if path.end == PathEnd::Rejected {
+            return;
+        }
         let fresh = self.ledger.note(&path.events);
         if !fresh.is_empty() {
             let guidance = Guidance::new(&self.session.program.map, self.ledger);
@@ -342,12 +345,22 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn remember(&mut self, path: &Path, model: Rc<Model>) {
         let choices: Vec<Choice> = path.decisions.iter().map(|decision| self.choice(decision, &path.events)).collect();
         let inserted = self.tree.insert(&choices);
-        for decision in &path.decisions[inserted.first_new..] {
+        for (decision, &node) in path.decisions.iter().zip(&inserted.nodes).skip(inserted.first_new) {
+            self.close_rejected(decision, node);
             let branches = decision.alternatives.iter().map(|alternative| alternative.constraint).collect();
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, model: model.clone() });
         }
         self.note_end(path);
         self.frontier.add(&self.tree, self.ledger, &inserted);
+    }
+
+    /// No input may break a precondition: there is nothing to look for.
+    fn close_rejected(&mut self, decision: &Decision, node: TreeNodeId) {
+        for (index, alternative) in decision.alternatives.iter().enumerate() {
+            if alternative.kind == AlternativeKind::Rejected && index != decision.taken {
+                self.tree.set_status(node, index, Status::Refuted);
+            }
+        }
     }
 
     fn choice(&mut self, decision: &Decision, events: &[Event]) -> Choice {
@@ -372,7 +385,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 let site = *self.fault_sites.entry((site, kind)).or_insert(next);
                 Branch { event: None, fault: Some(site), mixed: false }
             }
-            AlternativeKind::Continue => Branch { event: None, fault: None, mixed: false },
+            AlternativeKind::Continue | AlternativeKind::Rejected => Branch { event: None, fault: None, mixed: false },
         }
     }
 
@@ -400,7 +413,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn obstacle_at_end(&self, end: &PathEnd) -> Option<ObstacleKind> {
         let cut = |what: String, limit: u64| Some(ObstacleKind::Cut(Bound { what, limit }));
         match end {
-            PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Interrupted => None,
+            PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Rejected | PathEnd::Interrupted => None,
             PathEnd::Fault(fault) if fault.kind == FaultKind::UninitialisedRead => {
                 Some(ObstacleKind::Uninitialised { location: fault.location })
             }
@@ -428,7 +441,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.counters.redundant += 1;
             return;
         }
-        let case = test_case(&self.session, model);
+        let case = test_case(&self.session, model, &path);
         self.attempts.push(Attempt { case, path, solved });
     }
 

@@ -77,7 +77,7 @@ impl Replayed {
                 native == NativeEnd::Exited(status & 0xff) || native == NativeEnd::Exited(*status)
             }
             PathEnd::Exited { status: None } => matches!(native, NativeEnd::Exited(_)),
-            _ => true,
+            _ => native != NativeEnd::Rejected,
         };
         (!fits).then(|| format!("predicted end {:?}, native {native:?}", self.attempt.path.end))
     }

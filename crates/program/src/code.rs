@@ -4,7 +4,7 @@
 //! and vectors are flattened into several registers. Address computations are folded to base + Σ index·scale +
 //! constant, and phis are copies on edges. Arithmetic wraps; the `no_signed_wrap` flag remembers where C forbids it.
 
-use crate::{BlockId, CodeFunctionId, GlobalId, IdVec, MarkerId, RegisterId};
+use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, RegisterId};
 
 #[derive(Debug, Clone, Default)]
 pub struct Code {
@@ -126,6 +126,16 @@ pub enum Instruction {
     Input {
         index: u32,
         address: Operand,
+    },
+    /// A stub asks for the next value of a feed and wants its `size` bytes at `address`.
+    Feed {
+        feed: FeedId,
+        address: Operand,
+        size: u64,
+    },
+    /// Inputs for which `condition` (32 bits) is zero are not allowed.
+    Assume {
+        condition: Operand,
     },
     /// The driver hands out an observed value: `size` bytes at `address`; index 0 is the result.
     Output {

@@ -178,6 +178,8 @@ impl Display for Named<'_, &Instruction> {
             Instruction::MarkCondition { out, marker, value } => write!(f, "{out} = mark {marker} {}", name(value)),
             Instruction::MarkSwitch { marker, value } => write!(f, "mark_switch {marker} {}", name(value)),
             Instruction::Input { index, address } => write!(f, "input {index} at {}", name(address)),
+            Instruction::Feed { feed, address, size } => write!(f, "{feed} at {} size {size}", name(address)),
+            Instruction::Assume { condition } => write!(f, "assume {}", name(condition)),
             Instruction::Output { index, address, size } => {
                 write!(f, "output {index} at {} size {size}", name(address))
             }

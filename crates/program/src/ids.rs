@@ -48,6 +48,10 @@ ids! {
     FunctionId, "fn";
     /// A marker: a leaf condition or a switch, numbered as in the marked source.
     MarkerId, "m";
+    /// A sequence of values that the program asks for while it runs.
+    FeedId, "feed";
+    /// A function that a function pointer among the inputs may point to.
+    CallableId, "callable";
     /// A node of one function's control-flow graph.
     NodeId, "n";
     /// An edge of one function's control-flow graph.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::types::TypeTable;
-use crate::{EdgeId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, TypeId};
+use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, TypeId};
 
 /// The map of one translation unit.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,41 @@ pub struct Map {
     pub functions: IdVec<FunctionId, Function>,
     /// Indexed by the number that the marked source carries.
     pub markers: IdVec<MarkerId, Marker>,
+    /// What stubs ask for, by the number that their generated text carries.
+    pub feeds: IdVec<FeedId, Feed>,
+    /// What function pointers among the inputs may point to, by the number in the generated table.
+    pub callables: IdVec<CallableId, Callable>,
+}
+
+/// A sequence of values that the program asks for while it runs: each call of a stub takes the next one. A sequence
+/// that is used up goes on with zeros.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feed {
+    /// As tests and reports name it: `read_sensor()`, `*value of read_sensor()`.
+    pub name: String,
+    pub type_id: TypeId,
+    pub origin: FeedOrigin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeedOrigin {
+    /// The result of a function that no file defines.
+    StubResult { function: String },
+    /// What such a function writes through its parameter with this index.
+    StubParameter { function: String, parameter: usize },
+}
+
+/// A function that a function pointer among the inputs may point to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callable {
+    /// As the translation unit names it.
+    pub name: String,
+    /// Name in the object code.
+    pub symbol: String,
+    /// Its function type; pointers to the same type fit.
+    pub type_id: TypeId,
+    /// Generated for pointers of this type, not the user's.
+    pub stub: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::code::{Block, Call, Callee, Code, Edge, Function, Global, Instruction, Operand, Terminator, Width};
 use crate::map::{EdgeLabel, Map, MarkerKind};
-use crate::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, RegisterId};
+use crate::{BlockId, CodeFunctionId, FeedId, Id, IdVec, MarkerId, Program, RegisterId};
 
 /// A property that a [`Program`] must have and does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,8 @@ type Verified = Result<(), VerifyError>;
 ///   registers;
 /// - the cases of a switch are distinct; a return gives what the function's signature says;
 /// - a direct call passes at least the parameters of its callee and takes all its results;
-/// - markers are known to the map, with the right kind; an input that a driver asks for is one of its function.
+/// - markers are known to the map, with the right kind; an input that a driver asks for is one of its function, a feed
+///   that a stub asks for is known to the map.
 pub fn verify(program: &Program) -> Result<(), VerifyError> {
     verify_map(program)?;
     verify_names(&program.code)?;
@@ -312,6 +313,11 @@ impl<'a> FunctionVerifier<'a> {
                 self.input(*index)?;
                 self.operand(address, 64)
             }
+            Instruction::Feed { feed, address, .. } => {
+                self.feed(*feed)?;
+                self.operand(address, 64)
+            }
+            Instruction::Assume { condition } => self.operand(condition, 32),
             Instruction::Output { address, .. } | Instruction::VolatileRead { address } => self.operand(address, 64),
             Instruction::Unsupported { .. } => Ok(()),
         }
@@ -379,6 +385,10 @@ impl<'a> FunctionVerifier<'a> {
         ensure((index as usize) < function.inputs.len(), || format!("input {index} is none of {}", function.name))
     }
 
+    fn feed(&self, feed: FeedId) -> Verified {
+        ensure(self.program.map.feeds.get(feed).is_some(), || format!("{feed} is not in the map"))
+    }
+
     fn terminator(&self, terminator: &Terminator) -> Verified {
         for edge in terminator.edges() {
             for (out, value) in &edge.copies {
@@ -431,6 +441,8 @@ fn outs(instruction: &Instruction) -> Vec<RegisterId> {
         | Instruction::SetMemory { .. }
         | Instruction::MarkSwitch { .. }
         | Instruction::Input { .. }
+        | Instruction::Feed { .. }
+        | Instruction::Assume { .. }
         | Instruction::Output { .. }
         | Instruction::VolatileRead { .. }
         | Instruction::Unsupported { .. } => Vec::new(),

@@ -5,12 +5,12 @@ use std::io::Read;
 
 use branchwise_program::types::TypeTable;
 
-use crate::case::{NativeEnd, TestCase};
+use crate::case::{Blob, NativeEnd, TestCase};
 use crate::layout::{Placement, REGION_BASE};
 use crate::{Limits, ReplayError};
 
 const MAGIC: u64 = 0x3179_7061_706c_7762;
-const HEADER_WORDS: usize = 10;
+const HEADER_WORDS: usize = 11;
 
 const FLAG_DETAILS: u64 = 1;
 const FLAG_PROFILE_PER_GROUP: u64 = 2;
@@ -24,6 +24,7 @@ pub(crate) struct Batch {
     region_bytes: u64,
     object_count: u64,
     group_count: u64,
+    feed_count: u64,
 }
 
 /// Whose counters a group adds to the profile.
@@ -53,6 +54,7 @@ impl Batch {
             region_bytes: 0,
             object_count: 0,
             group_count: 0,
+            feed_count: 0,
         }
     }
 
@@ -65,21 +67,40 @@ impl Batch {
         self.group_count += 1;
     }
 
-    /// `result_bytes` is room for the function's result; the error says why the case does not fit.
-    pub fn add(&mut self, driver: u64, case: &TestCase, result_bytes: u64, types: &TypeTable) -> Result<(), String> {
+    /// `calls` are the drivers with their inputs, the one under test last; `result_bytes` is room for the largest
+    /// result of theirs; the error says why the case does not fit.
+    pub fn add(
+        &mut self,
+        calls: &[(u64, &[Blob])],
+        case: &TestCase,
+        result_bytes: u64,
+        types: &TypeTable,
+    ) -> Result<(), String> {
         let placement = Placement::of(&case.objects, types);
-        [driver, case.inputs.len() as u64, case.objects.len() as u64].into_iter().for_each(|word| self.word(word));
-        let mut output_bytes = room(result_bytes);
-        for input in &case.inputs {
-            let bytes = placement.relocated(input)?;
-            output_bytes += room(bytes.len() as u64);
-            self.bytes(&bytes);
+        let mut output_bytes = 0;
+        self.word(calls.len() as u64);
+        for &(driver, inputs) in calls {
+            let mut call_bytes = room(result_bytes);
+            [driver, inputs.len() as u64].into_iter().for_each(|word| self.word(word));
+            for input in inputs {
+                self.blob(&placement, input)?;
+                call_bytes += room(input.bytes.len() as u64);
+            }
+            output_bytes = output_bytes.max(call_bytes);
         }
+        self.word(case.objects.len() as u64);
         for (object, span) in case.objects.iter().zip(placement.spans()) {
             output_bytes += room(span.size);
             self.word(span.address);
-            self.bytes(&placement.relocated(&object.blob)?);
+            self.blob(&placement, &object.blob)?;
         }
+        self.word(case.feeds.len() as u64);
+        for values in &case.feeds {
+            self.word(values.len() as u64);
+            values.iter().try_for_each(|value| self.blob(&placement, value))?;
+        }
+        self.bytes(&case.stdin);
+        self.feed_count = self.feed_count.max(case.feeds.len() as u64);
         self.output_bytes = self.output_bytes.max(output_bytes);
         self.region_bytes = self.region_bytes.max(placement.bytes());
         self.object_count = self.object_count.max(case.objects.len() as u64);
@@ -105,6 +126,7 @@ impl Batch {
             self.region_bytes,
             self.object_count,
             self.group_count,
+            self.feed_count,
         ];
         for (place, word) in self.words.chunks_exact_mut(8).zip(header) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -118,6 +140,21 @@ impl Batch {
 
     fn word(&mut self, word: u64) {
         self.words.extend_from_slice(&word.to_le_bytes());
+    }
+
+    /// Bytes with the addresses of objects in them, then where addresses of functions belong.
+    fn blob(&mut self, placement: &Placement, blob: &Blob) -> Result<(), String> {
+        let bytes = placement.relocated(blob)?;
+        if let Some(pointer) = blob.functions.iter().find(|pointer| pointer.at + 8 > bytes.len() as u64) {
+            return Err(format!("a function pointer stands at byte {} of only {}", pointer.at, bytes.len()));
+        }
+        self.bytes(&bytes);
+        self.word(blob.functions.len() as u64);
+        for pointer in &blob.functions {
+            self.word(pointer.at);
+            self.word(u64::from(pointer.callable.0));
+        }
+        Ok(())
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -208,6 +245,7 @@ fn read_test(from: &mut impl Read) -> Option<RawResult> {
         0 => NativeEnd::Returned,
         1 => NativeEnd::Exited(detail as i32),
         2 => NativeEnd::Signal(detail as i32),
+        4 => NativeEnd::Rejected,
         _ => NativeEnd::TimeLimit,
     };
     let log = log.chunks_exact(16).map(read_entry).collect();

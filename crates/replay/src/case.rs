@@ -1,24 +1,62 @@
 //! A test case as bytes with pointers, and what was observed when it ran.
 
 use branchwise_program::map::Event;
-use branchwise_program::{FunctionId, TypeId};
+use branchwise_program::{CallableId, FunctionId, TypeId};
 
-/// One call of a unit under test.
+/// A call of a unit under test, after the calls that lead to the state it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestCase {
     pub function: FunctionId,
+    /// Calls that come first, in order.
+    pub before: Vec<Call>,
     /// One for each of the function's inputs, in order.
     pub inputs: Vec<Blob>,
-    /// What pointers point to.
+    /// What pointers point to; all calls share them.
     pub objects: Vec<Object>,
+    /// By feed of the map: the values that its calls take, in order. Missing ones are zeros.
+    pub feeds: Vec<Vec<Blob>>,
+    /// What standard input holds, to its end.
+    pub stdin: Vec<u8>,
 }
 
-/// Bytes of a C object; 8-byte pointers that are not null stand in `pointers`, their bytes here are zero.
+impl TestCase {
+    /// One call without feeds and with empty standard input.
+    pub fn new(function: FunctionId, inputs: Vec<Blob>, objects: Vec<Object>) -> TestCase {
+        TestCase { function, before: Vec::new(), inputs, objects, feeds: Vec::new(), stdin: Vec::new() }
+    }
+}
+
+/// A call before the one under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    pub function: FunctionId,
+    /// One for each of the function's inputs, in order.
+    pub inputs: Vec<Blob>,
+}
+
+/// Bytes of a C object; 8-byte pointers that are not null stand in `pointers` and `functions`, their bytes here are zero.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blob {
     pub bytes: Vec<u8>,
     /// Sorted by `at`.
     pub pointers: Vec<PointerAt>,
+    /// Function pointers, sorted by `at`.
+    pub functions: Vec<FunctionAt>,
+}
+
+impl Blob {
+    /// Bytes without pointers.
+    pub fn of_bytes(bytes: Vec<u8>) -> Blob {
+        Blob { bytes, ..Blob::default() }
+    }
+}
+
+/// A pointer to a function of the map's table.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct FunctionAt {
+    /// Byte offset of the pointer within its blob.
+    pub at: u64,
+    pub callable: CallableId,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -96,4 +134,6 @@ pub enum NativeEnd {
     Signal(i32),
     /// Stopped at the limit.
     TimeLimit,
+    /// The inputs do not satisfy a precondition.
+    Rejected,
 }

@@ -11,7 +11,7 @@ use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 use tempfile::TempDir;
 
 use crate::batch::{Answer, Batch, Counters, Purpose, RawResult, read_answer};
-use crate::case::{NativeEnd, Observation, TestCase};
+use crate::case::{Blob, NativeEnd, Observation, TestCase};
 use crate::compile::{Executables, build_executables, is_sanitized, plain_name, write};
 use crate::coverage::{Coverage, measure_profile};
 use crate::layout::Shapes;
@@ -43,6 +43,10 @@ pub struct Harness {
     pub(crate) types: TypeTable,
     pub(crate) markers: IdVec<MarkerId, Marker>,
     pub(crate) units: IdVec<FunctionId, Unit>,
+    /// The type of each feed.
+    feeds: Vec<TypeId>,
+    /// How many functions the table of callables has.
+    callables: u32,
     pub(crate) shapes: Shapes,
     batches: u64,
     folder: TempDir,
@@ -84,6 +88,8 @@ impl Harness {
             types: sources.map.types.clone(),
             markers: sources.map.markers.clone(),
             units,
+            feeds: sources.map.feeds.values().map(|feed| feed.type_id).collect(),
+            callables: sources.map.callables.len() as u32,
             shapes: Shapes::default(),
             batches: 0,
             folder,
@@ -192,20 +198,52 @@ impl Harness {
 
     fn add_case(&self, batch: &mut Batch, case: &TestCase, index: usize) -> Result<(), ReplayError> {
         let wrong = |message| ReplayError::Case { case: index, message };
-        let unit = self.unit(case.function, index)?;
-        let driver =
-            unit.driver.clone().map_err(|reason| ReplayError::NoDriver { function: unit.name.clone(), reason })?;
-        self.check_inputs(unit, case).map_err(wrong)?;
-        let result_bytes = self.types.get(unit.result).map_or(0, |result| result.size);
-        batch.add(driver, case, result_bytes, &self.types).map_err(wrong)
+        let before = case.before.iter().map(|call| (call.function, call.inputs.as_slice()));
+        let mut calls = Vec::with_capacity(case.before.len() + 1);
+        let mut result_bytes = 0;
+        for (function, inputs) in before.chain([(case.function, case.inputs.as_slice())]) {
+            let unit = self.unit(function, index)?;
+            let driver =
+                unit.driver.clone().map_err(|reason| ReplayError::NoDriver { function: unit.name.clone(), reason })?;
+            self.check_inputs(unit, inputs).map_err(wrong)?;
+            result_bytes = self.types.get(unit.result).map_or(0, |result| result.size).max(result_bytes);
+            calls.push((driver, inputs));
+        }
+        self.check_feeds(case).map_err(wrong)?;
+        batch.add(&calls, case, result_bytes, &self.types).map_err(wrong)
+    }
+
+    /// A stub's variable has the size of its type, too, and only what is in the table can be called.
+    fn check_feeds(&self, case: &TestCase) -> Result<(), String> {
+        if case.feeds.len() > self.feeds.len() {
+            return Err(format!("there are {} feeds, not {}", self.feeds.len(), case.feeds.len()));
+        }
+        for (index, (type_id, value)) in self
+            .feeds
+            .iter()
+            .zip(&case.feeds)
+            .flat_map(|(feed, values)| values.iter().map(move |value| (feed, value)))
+            .enumerate()
+        {
+            let expected = self.types.get(*type_id).map_or(0, |expected| expected.size);
+            if expected != value.bytes.len() as u64 {
+                return Err(format!("fed value {index} has {} bytes, not {expected}", value.bytes.len()));
+            }
+        }
+        let blobs = case.inputs.iter().chain(case.before.iter().flat_map(|call| &call.inputs));
+        let blobs = blobs.chain(case.objects.iter().map(|object| &object.blob)).chain(case.feeds.iter().flatten());
+        match blobs.flat_map(|blob| &blob.functions).find(|pointer| pointer.callable.0 >= self.callables) {
+            Some(pointer) => Err(format!("there is no {}", pointer.callable)),
+            None => Ok(()),
+        }
     }
 
     /// The driver's variables have the size of their types: more bytes would be written over something else.
-    fn check_inputs(&self, unit: &Unit, case: &TestCase) -> Result<(), String> {
-        if unit.inputs.len() != case.inputs.len() {
-            return Err(format!("'{}' has {} inputs, not {}", unit.name, unit.inputs.len(), case.inputs.len()));
+    fn check_inputs(&self, unit: &Unit, inputs: &[Blob]) -> Result<(), String> {
+        if unit.inputs.len() != inputs.len() {
+            return Err(format!("'{}' has {} inputs, not {}", unit.name, unit.inputs.len(), inputs.len()));
         }
-        for (index, (type_id, blob)) in unit.inputs.iter().zip(&case.inputs).enumerate() {
+        for (index, (type_id, blob)) in unit.inputs.iter().zip(inputs).enumerate() {
             let Some(expected) = self.types.get(*type_id) else { continue };
             if expected.size != blob.bytes.len() as u64 {
                 let (spelling, size, given) = (&expected.spelling, expected.size, blob.bytes.len());

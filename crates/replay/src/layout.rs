@@ -99,7 +99,7 @@ impl Placement {
                 None => {}
             }
         }
-        (Blob { bytes, pointers }, foreign)
+        (Blob { bytes, pointers, functions: Vec::new() }, foreign)
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     }
 
     fn object(element: u32, size: usize) -> Object {
-        Object { element: TypeId(element), count: 1, blob: Blob { bytes: vec![0; size], pointers: Vec::new() } }
+        Object { element: TypeId(element), count: 1, blob: Blob::of_bytes(vec![0; size]) }
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let objects = [object(1, 4)];
         let placement = Placement::of(&objects, &types);
         let at = |at, offset| PointerAt { at, object: 0, offset };
-        let blob = Blob { bytes: vec![0; 32], pointers: vec![at(8, 0), at(16, 4), at(24, 1)] };
+        let blob = Blob { pointers: vec![at(8, 0), at(16, 4), at(24, 1)], ..Blob::of_bytes(vec![0; 32]) };
         let mut bytes = placement.relocated(&blob).unwrap();
         bytes[0..8].fill(0xaa);
         let mut shapes = Shapes::default();

@@ -16,7 +16,7 @@ mod md5;
 mod observe;
 mod tools;
 
-pub use case::{Blob, ForeignPointer, NativeEnd, Object, Observation, PointerAt, TestCase, Within};
+pub use case::{Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, TestCase, Within};
 pub use compile::Sources;
 pub use coverage::{BranchCount, Coverage, FunctionCoverage};
 pub use error::ReplayError;

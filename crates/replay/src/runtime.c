@@ -30,13 +30,13 @@
 
 enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2 };
 enum { TAG_TEST = 1, TAG_GROUP = 2, TAG_END = 3, TAG_FAILURE = 4, TAG_STARTED = 5 };
-enum { END_RETURNED, END_EXITED, END_SIGNAL, END_TIME_LIMIT };
+enum { END_RETURNED, END_EXITED, END_SIGNAL, END_TIME_LIMIT, END_REJECTED };
 enum { KIND_OUTPUT, KIND_OBJECT };
 enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH, FAILURE_MEMORY, FAILURE_PROFILE, FAILURE_FOLDER };
 
 struct header {
     uint64_t magic, flags, milliseconds, memory_bytes, log_entries, output_bytes;
-    uint64_t region_base, region_bytes, object_count, group_count;
+    uint64_t region_base, region_bytes, object_count, group_count, feed_count;
 };
 
 struct group {
@@ -44,8 +44,14 @@ struct group {
 };
 
 struct test {
-    uint64_t driver, input_count, object_count;
-    const uint64_t *inputs, *objects, *end;
+    uint64_t call_count, object_count, feed_count;
+    const uint64_t *calls, *objects, *feeds, *standard_input;
+};
+
+/* The call being made: its inputs. */
+struct call {
+    uint64_t driver, input_count;
+    const uint64_t *inputs;
 };
 
 struct entry {
@@ -54,13 +60,18 @@ struct entry {
 };
 
 struct shared {
-    uint64_t returned, failure, truncated, log_count, output_words;
+    uint64_t returned, failure, truncated, rejected, log_count, output_words;
 };
 
 extern void (*const __bw_drivers[])(void);
+/* What function pointers may point to; a unit without any has no table. */
+extern void *const __bw_callables[] __attribute__((weak));
 
 static const struct header *header;
 static struct test test;
+static struct call call;
+/* By feed: how many of its values were taken. */
+static uint64_t *feed_taken;
 static struct shared *shared;
 static struct entry *log_entries;
 static uint64_t *outputs;
@@ -94,11 +105,47 @@ static void fail(uint64_t why) {
 
 static const uint64_t *skip_bytes(const uint64_t *words, uint64_t size) { return words + (size + 7) / 8; }
 
-void __bw_input(void *where, unsigned index) {
-    const uint64_t *at = test.inputs;
-    if (index >= test.input_count) fail(FAILURE_BATCH);
-    for (unsigned i = 0; i < index; i++) at = skip_bytes(at + 1, *at);
+/* A blob is its size, its bytes, then the offsets and numbers of the function pointers in it. */
+static const uint64_t *skip_blob(const uint64_t *at) {
+    at = skip_bytes(at + 1, *at);
+    return at + 1 + 2 * *at;
+}
+
+static void copy_blob(void *where, const uint64_t *at) {
     memcpy(where, at + 1, *at);
+    const uint64_t *functions = skip_bytes(at + 1, *at);
+    for (uint64_t i = 0; i < functions[0]; i++)
+        memcpy((char *)where + functions[1 + 2 * i], &__bw_callables[functions[2 + 2 * i]], sizeof(void *));
+}
+
+void __bw_input(void *where, unsigned index) {
+    const uint64_t *at = call.inputs;
+    if (index >= call.input_count) fail(FAILURE_BATCH);
+    for (unsigned i = 0; i < index; i++) at = skip_blob(at);
+    copy_blob(where, at);
+}
+
+/* The next value of a feed, and zeros after the last. */
+void __bw_feed(void *where, unsigned feed, unsigned long size) {
+    const uint64_t *at = test.feeds;
+    memset(where, 0, size);
+    if (feed >= test.feed_count) return;
+    for (unsigned i = 0; i < feed; i++) {
+        uint64_t values = *at++;
+        while (values--) at = skip_blob(at);
+    }
+    uint64_t values = *at++;
+    if (feed_taken[feed] >= values) return;
+    for (uint64_t i = 0; i < feed_taken[feed]; i++) at = skip_blob(at);
+    feed_taken[feed]++;
+    copy_blob(where, at);
+}
+
+/* A precondition that does not hold: the test is none. */
+void __bw_assume(int holds) {
+    if (holds) return;
+    shared->rejected = 1;
+    _exit(1);
 }
 
 static void put_output(uint64_t kind, uint64_t index, const void *from, uint64_t size) {
@@ -124,8 +171,8 @@ static void place_objects(void) {
     const uint64_t *at = test.objects;
     for (uint64_t i = 0; i < test.object_count; i++) {
         protect(at[0], at[1], PROT_READ | PROT_WRITE);
-        memcpy((void *)at[0], at + 2, at[1]);
-        at = skip_bytes(at + 2, at[1]);
+        copy_blob((void *)at[0], at + 1);
+        at = skip_blob(at + 1);
     }
 }
 
@@ -133,7 +180,7 @@ static void dump_objects(void) {
     const uint64_t *at = test.objects;
     for (uint64_t i = 0; i < test.object_count; i++) {
         if (!freed[i]) put_output(KIND_OBJECT, i, (const void *)at[0], at[1]);
-        at = skip_bytes(at + 2, at[1]);
+        at = skip_blob(at + 1);
     }
 }
 
@@ -149,7 +196,7 @@ static const uint64_t *live_object(const void *pointer, uint64_t *index) {
             *index = i;
             return at;
         }
-        at = skip_bytes(at + 2, at[1]);
+        at = skip_blob(at + 1);
     }
     abort();
 }
@@ -238,6 +285,35 @@ static __attribute__((noinline)) void scrub_stack(void) {
 
 static void prepare_profile(void);
 
+/* Not a pipe: its writer would have to be a process of its own when there is much to write. */
+static void provide_standard_input(void) {
+    const char *bytes = (const char *)(test.standard_input + 1);
+    uint64_t left = *test.standard_input;
+    if (!left) return;
+    int file = memfd_create("stdin", MFD_CLOEXEC);
+    if (file < 0) fail(FAILURE_MEMORY);
+    while (left) {
+        ssize_t written = write(file, bytes, left);
+        if (written <= 0) fail(FAILURE_MEMORY);
+        bytes += written;
+        left -= (uint64_t)written;
+    }
+    if (lseek(file, 0, SEEK_SET) != 0 || dup2(file, 0) != 0) fail(FAILURE_MEMORY);
+    close(file);
+}
+
+/* Only what the last call hands out is observed. */
+static void make_calls(void) {
+    const uint64_t *at = test.calls;
+    for (uint64_t i = 0; i < test.call_count; i++) {
+        call = (struct call){.driver = at[0], .input_count = at[1], .inputs = at + 2};
+        at += 2;
+        for (uint64_t input = 0; input < call.input_count; input++) at = skip_blob(at);
+        shared->output_words = 0;
+        __bw_drivers[call.driver]();
+    }
+}
+
 static void run_child(void) {
     sigset_t none;
     setpgid(0, 0);
@@ -248,7 +324,8 @@ static void run_child(void) {
     place_objects();
     prepare_profile();
     scrub_stack();
-    __bw_drivers[test.driver]();
+    provide_standard_input();
+    make_calls();
     dump_objects();
     shared->returned = 1;
     _exit(0);
@@ -312,7 +389,8 @@ static void run_test(void) {
     clear_folder();
     /* All three must agree, for a wild write of the unit could have set one of them. */
     if (shared->failure && !shared->returned && status == W_EXITCODE(1, 0)) give_up(shared->failure);
-    if (WIFEXITED(status) && shared->returned) send_result(END_RETURNED, 0);
+    if (shared->rejected && !shared->returned && status == W_EXITCODE(1, 0)) send_result(END_REJECTED, 0);
+    else if (WIFEXITED(status) && shared->returned) send_result(END_RETURNED, 0);
     else if (WIFEXITED(status)) send_result(END_EXITED, (uint64_t)WEXITSTATUS(status));
     else if (late) send_result(END_TIME_LIMIT, 0);
     else send_result(END_SIGNAL, (uint64_t)WTERMSIG(status));
@@ -434,7 +512,8 @@ static void map_shared(void) {
     shared_bytes = PAGE + log_bytes + header->output_bytes;
     char *memory = mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     freed = calloc(header->object_count + 1, 1);
-    if (memory == MAP_FAILED || !freed) give_up(FAILURE_MEMORY);
+    feed_taken = calloc(header->feed_count + 1, sizeof *feed_taken);
+    if (memory == MAP_FAILED || !freed || !feed_taken) give_up(FAILURE_MEMORY);
     shared = (struct shared *)memory;
     log_entries = (struct entry *)(memory + PAGE);
     outputs = (uint64_t *)(memory + PAGE + log_bytes);
@@ -473,12 +552,24 @@ static void redirect(void) {
 }
 
 static const uint64_t *read_test(const uint64_t *at) {
-    test = (struct test){.driver = at[0], .input_count = at[1], .object_count = at[2], .inputs = at + 3};
-    at += 3;
-    for (uint64_t i = 0; i < test.input_count; i++) at = skip_bytes(at + 1, *at);
+    test.call_count = *at++;
+    test.calls = at;
+    for (uint64_t i = 0; i < test.call_count; i++) {
+        uint64_t inputs = at[1];
+        at += 2;
+        while (inputs--) at = skip_blob(at);
+    }
+    test.object_count = *at++;
     test.objects = at;
-    for (uint64_t i = 0; i < test.object_count; i++) at = skip_bytes(at + 2, at[1]);
-    return at;
+    for (uint64_t i = 0; i < test.object_count; i++) at = skip_blob(at + 1);
+    test.feed_count = *at++;
+    test.feeds = at;
+    for (uint64_t i = 0; i < test.feed_count; i++) {
+        uint64_t values = *at++;
+        while (values--) at = skip_blob(at);
+    }
+    test.standard_input = at;
+    return skip_bytes(at + 1, *at);
 }
 
 static void run_batch(const char *prefix) {

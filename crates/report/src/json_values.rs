@@ -41,6 +41,7 @@ fn end(end: NativeEnd) -> JsonMap<String, Json> {
         NativeEnd::Exited(status) => json!({ "end": "exited", "status": status }),
         NativeEnd::Signal(number) => json!({ "end": "signal", "signal": signal_name(number) }),
         NativeEnd::TimeLimit => json!({ "end": "time_limit" }),
+        NativeEnd::Rejected => json!({ "end": "rejected" }),
     };
     if let Json::Object(object) = object { object } else { JsonMap::new() }
 }

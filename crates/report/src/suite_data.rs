@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use branchwise_generate::Test;
 use branchwise_goals::TestId;
 use branchwise_program::map::Map;
-use branchwise_program::{FunctionId, TypeId};
-use branchwise_replay::{Blob, Object, PointerAt, TestCase};
+use branchwise_program::{FunctionId, Id, TypeId};
+use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, TestCase};
 use serde::{Deserialize, Serialize};
 
 use crate::file_report::FileReport;
@@ -39,8 +39,29 @@ pub struct StoredFunction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTest {
     pub id: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<StoredCall>,
     pub inputs: Vec<StoredBlob>,
     pub objects: Vec<StoredObject>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feeds: Vec<StoredFeed>,
+    /// Two hexadecimal digits for each byte.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdin: String,
+}
+
+/// A call before the one under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredCall {
+    pub function: String,
+    pub inputs: Vec<StoredBlob>,
+}
+
+/// The values of one feed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredFeed {
+    pub name: String,
+    pub values: Vec<StoredBlob>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +77,14 @@ pub struct StoredBlob {
     pub bytes: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pointers: Vec<StoredPointer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<StoredFunctionPointer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredFunctionPointer {
+    pub at: u64,
+    pub function: String,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,41 +153,80 @@ fn stored_file(file: &FileReport, folder: &Path) -> StoredFile {
 
 fn stored_test(map: &Map, test: &Test) -> StoredTest {
     let spelling = |element: TypeId| map.types.get(element).map_or(String::new(), |of| of.spelling.clone());
+    let blobs = |blobs: &[Blob]| blobs.iter().map(|blob| stored_blob(map, blob)).collect();
     let object = |object: &Object| StoredObject {
         element: spelling(object.element),
         count: object.count,
-        blob: stored_blob(&object.blob),
+        blob: stored_blob(map, &object.blob),
     };
+    let call =
+        |call: &Call| StoredCall { function: map.functions[call.function].name.clone(), inputs: blobs(&call.inputs) };
+    let feeds = map.feeds.values().zip(&test.case.feeds).filter(|(_, values)| !values.is_empty());
     StoredTest {
         id: test.id.0,
-        inputs: test.case.inputs.iter().map(stored_blob).collect(),
+        before: test.case.before.iter().map(call).collect(),
+        inputs: blobs(&test.case.inputs),
         objects: test.case.objects.iter().map(object).collect(),
+        feeds: feeds.map(|(feed, values)| StoredFeed { name: feed.name.clone(), values: blobs(values) }).collect(),
+        stdin: hexadecimal(&test.case.stdin),
     }
 }
 
-fn stored_blob(blob: &Blob) -> StoredBlob {
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn stored_blob(map: &Map, blob: &Blob) -> StoredBlob {
     let pointer =
         |pointer: &PointerAt| StoredPointer { at: pointer.at, object: pointer.object, offset: pointer.offset };
+    let function = |pointer: &FunctionAt| StoredFunctionPointer {
+        at: pointer.at,
+        function: map.callables[pointer.callable].name.clone(),
+    };
     StoredBlob {
-        bytes: blob.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        bytes: hexadecimal(&blob.bytes),
         pointers: blob.pointers.iter().map(pointer).collect(),
+        functions: blob.functions.iter().map(function).collect(),
     }
 }
 
 fn test_case(map: &Map, function: FunctionId, test: &StoredTest) -> Option<TestCase> {
-    let inputs = test.inputs.iter().map(blob).collect::<Option<_>>()?;
+    let blobs = |stored: &[StoredBlob]| stored.iter().map(|stored| blob(map, stored)).collect::<Option<Vec<_>>>();
     let object = |stored: &StoredObject| {
         let (element, _) = map.types.iter().find(|(_, of)| of.spelling == stored.element)?;
-        Some(Object { element, count: stored.count, blob: blob(&stored.blob)? })
+        Some(Object { element, count: stored.count, blob: blob(map, &stored.blob)? })
     };
-    Some(TestCase { function, inputs, objects: test.objects.iter().map(object).collect::<Option<_>>()? })
+    let call = |stored: &StoredCall| {
+        Some(Call { function: map.function_named(&stored.function)?, inputs: blobs(&stored.inputs)? })
+    };
+    let mut feeds = vec![Vec::new(); if test.feeds.is_empty() { 0 } else { map.feeds.len() }];
+    for stored in &test.feeds {
+        let (feed, _) = map.feeds.iter().find(|(_, feed)| feed.name == stored.name)?;
+        feeds[feed.index()] = blobs(&stored.values)?;
+    }
+    Some(TestCase {
+        before: test.before.iter().map(call).collect::<Option<_>>()?,
+        feeds,
+        stdin: bytes(&test.stdin)?,
+        ..TestCase::new(function, blobs(&test.inputs)?, test.objects.iter().map(object).collect::<Option<_>>()?)
+    })
 }
 
-fn blob(stored: &StoredBlob) -> Option<Blob> {
-    let digits = stored.bytes.as_bytes().chunks(2);
+fn bytes(digits: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let bytes = digits.map(byte).collect::<Option<_>>()?;
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
+fn blob(map: &Map, stored: &StoredBlob) -> Option<Blob> {
     let pointer =
         |pointer: &StoredPointer| PointerAt { at: pointer.at, object: pointer.object, offset: pointer.offset };
-    Some(Blob { bytes, pointers: stored.pointers.iter().map(pointer).collect() })
+    let function = |pointer: &StoredFunctionPointer| {
+        let (callable, _) = map.callables.iter().find(|(_, callable)| callable.name == pointer.function)?;
+        Some(FunctionAt { at: pointer.at, callable })
+    };
+    Some(Blob {
+        bytes: bytes(&stored.bytes)?,
+        pointers: stored.pointers.iter().map(pointer).collect(),
+        functions: stored.functions.iter().map(function).collect::<Option<_>>()?,
+    })
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use branchwise_constraints::{CompareOp, Evaluator, Model, TermId};
 use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
-use branchwise_program::{BlockId, CodeFunctionId, FunctionId, GlobalId, Id, RegisterId};
+use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId, GlobalId, Id, RegisterId};
 
 use crate::address::Access;
 use crate::inputs::ShapeId;
@@ -46,6 +46,8 @@ pub(crate) struct Executor<'s, 'p> {
     decisions: Vec<Decision>,
     events: Vec<Event>,
     pub outputs: Vec<Output>,
+    /// How many values of each feed were asked for.
+    pub feeds_taken: BTreeMap<FeedId, u32>,
     pub notes: Notes,
     pub instructions: u64,
     /// The instruction being executed, within the innermost frame's block.
@@ -108,6 +110,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             decisions: Vec::new(),
             events: Vec::new(),
             outputs: Vec::new(),
+            feeds_taken: BTreeMap::new(),
             notes: Notes::default(),
             instructions: 0,
             instruction: 0,
@@ -132,6 +135,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             end,
             end_positions,
             outputs: self.outputs,
+            feeds_taken: self.feeds_taken,
             notes: self.notes,
             instructions: self.instructions,
         }

@@ -1,9 +1,12 @@
 //! The space of inputs: which variables a test has to give values to. Shapes are made when the code first looks at
 //! them, so recursive structures are as deep as the code looks, and they are the same for all paths of a session.
 
+use std::collections::BTreeMap;
+
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::TypeId;
+use branchwise_program::map::Map;
 use branchwise_program::types::{Field, TypeKind, TypeTable};
+use branchwise_program::{FeedId, TypeId};
 
 /// Position in [`InputSpace`].
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +17,8 @@ pub struct ShapeId(pub u32);
 pub struct InputSpace {
     shapes: Vec<Shape>,
     roots: Vec<Option<ShapeId>>,
+    /// By feed and position in its sequence.
+    fed: BTreeMap<(FeedId, u32), ShapeId>,
 }
 
 /// An input variable, or what a pointer input points to.
@@ -82,6 +87,25 @@ impl InputSpace {
         self.materialise(terms, types, id, bound);
         self.roots.resize(self.roots.len().max(index as usize + 1), None);
         self.roots[index as usize] = Some(id);
+        id
+    }
+
+    /// The shape of a value of a feed, if it was looked at.
+    pub fn fed(&self, feed: FeedId, nth: u32) -> Option<ShapeId> {
+        self.fed.get(&(feed, nth)).copied()
+    }
+
+    /// The shape of the value that the `nth` request of a feed gets; made on first use.
+    pub(crate) fn feed_for(&mut self, terms: &mut Terms, map: &Map, feed: FeedId, nth: u32, bound: u64) -> ShapeId {
+        if let Some(id) = self.fed(feed, nth) {
+            return id;
+        }
+        let asked = &map.feeds[feed];
+        let name = format!("{} #{}", asked.name, nth + 1);
+        let shape = Shape::new(name, asked.type_id, 1, map.types[asked.type_id].size);
+        let id = self.push(Shape { variable: true, ..shape });
+        self.materialise(terms, &map.types, id, bound);
+        self.fed.insert((feed, nth), id);
         id
     }
 

@@ -1,12 +1,12 @@
 //! One executed path: what was decided, what was seen and how it ended.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use branchwise_constraints::TermId;
 use branchwise_program::code::Location;
 use branchwise_program::map::Event;
-use branchwise_program::{BlockId, CodeFunctionId, FunctionId};
+use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
 use crate::inputs::ShapeId;
 
@@ -21,6 +21,8 @@ pub struct Path {
     /// Where the functions on the call stack stood when it ended, innermost last.
     pub end_positions: Rc<[Position]>,
     pub outputs: Vec<Output>,
+    /// How many values of each feed it asked for.
+    pub feeds_taken: BTreeMap<FeedId, u32>,
     pub notes: Notes,
     pub instructions: u64,
 }
@@ -55,6 +57,8 @@ pub enum AlternativeKind {
     Fault(Site, FaultKind),
     /// The path goes on; no marker tells.
     Continue,
+    /// A precondition does not hold: no input goes there.
+    Rejected,
 }
 
 /// An instruction.
@@ -80,6 +84,8 @@ pub enum PathEnd {
         status: Option<i32>,
     },
     Fault(Fault),
+    /// The inputs break a precondition: this is no test.
+    Rejected,
     /// A loop made this many iterations whose end was open.
     LoopBound {
         location: Option<Location>,

@@ -86,6 +86,8 @@ impl<'p> Executor<'_, 'p> {
             }
             Instruction::MarkSwitch { marker, value } => self.mark_switch(*marker, value)?,
             Instruction::Input { index, address } => self.input(*index, address)?,
+            Instruction::Feed { feed, address, .. } => self.feed(*feed, address)?,
+            Instruction::Assume { condition } => self.assume(condition)?,
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
             Instruction::VolatileRead { address } => self.note_volatile(address),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),

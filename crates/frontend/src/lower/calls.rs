@@ -1,7 +1,7 @@
 //! Calls: markers, inline assembly, intrinsics and plain calls.
 
-use branchwise_program::MarkerId;
 use branchwise_program::code::{Call, Callee, Instruction, Operand};
+use branchwise_program::{FeedId, MarkerId};
 
 use super::Unsupported;
 use super::function::FunctionLowering;
@@ -19,10 +19,12 @@ const CONDITION: &str = "__bw_condition";
 const SWITCH: &str = "__bw_switch";
 const INPUT: &str = "__bw_input";
 const OUTPUT: &str = "__bw_output";
+const FEED: &str = "__bw_feed";
+const ASSUME: &str = "__bw_assume";
 
 /// The functions that the front end's marked source and its drivers call.
 pub fn is_marker_call(name: &str) -> bool {
-    matches!(name, CONDITION | SWITCH | INPUT | OUTPUT)
+    matches!(name, CONDITION | SWITCH | INPUT | OUTPUT | FEED | ASSUME)
 }
 
 impl<'m> FunctionLowering<'_, 'm> {
@@ -105,6 +107,8 @@ impl<'m> FunctionLowering<'_, 'm> {
             (SWITCH, &[marker, condition]) => self.mark_switch(value, marker, condition),
             (INPUT, &[address, index]) => self.input(address, index),
             (OUTPUT, &[address, index, size]) => self.output(address, index, size),
+            (FEED, &[address, feed, size]) => self.feed(address, feed, size),
+            (ASSUME, &[condition]) => self.assume(condition),
             _ => Err(Unsupported(format!("a call of {name} with other arguments than it takes"))),
         }
     }
@@ -134,6 +138,19 @@ impl<'m> FunctionLowering<'_, 'm> {
         let (index, size) = (small_constant(index)?, u64::from(small_constant(size)?));
         let address = self.scalar(address)?;
         self.emit.push(Instruction::Output { index, address, size });
+        Ok(Vec::new())
+    }
+
+    fn feed(&mut self, address: Value<'m>, feed: Value<'m>, size: Value<'m>) -> Parts {
+        let (feed, size) = (FeedId(small_constant(feed)?), u64::from(small_constant(size)?));
+        let address = self.scalar(address)?;
+        self.emit.push(Instruction::Feed { feed, address, size });
+        Ok(Vec::new())
+    }
+
+    fn assume(&mut self, condition: Value<'m>) -> Parts {
+        let condition = self.scalar_of_width(condition, 32)?;
+        self.emit.push(Instruction::Assume { condition });
         Ok(Vec::new())
     }
 

@@ -208,7 +208,7 @@ fn basic_types(map: &mut Map) -> Types {
 }
 
 pub fn bytes(bytes: impl Into<Vec<u8>>) -> Blob {
-    Blob { bytes: bytes.into(), pointers: Vec::new() }
+    Blob::of_bytes(bytes.into())
 }
 
 pub fn int(value: i32) -> Blob {
@@ -224,11 +224,11 @@ pub fn null() -> Blob {
 }
 
 pub fn pointer(object: usize, offset: u64) -> Blob {
-    Blob { bytes: vec![0; 8], pointers: vec![PointerAt { at: 0, object, offset }] }
+    Blob { pointers: vec![PointerAt { at: 0, object, offset }], ..Blob::of_bytes(vec![0; 8]) }
 }
 
 pub fn case(function: FunctionId, inputs: Vec<Blob>, objects: Vec<Object>) -> TestCase {
-    TestCase { function, inputs, objects }
+    TestCase::new(function, inputs, objects)
 }
 
 pub fn object(element: TypeId, count: u64, blob: Blob) -> Object {

@@ -96,6 +96,8 @@ fn end(test: &Test, findings: &[&Finding]) -> End {
         NativeEnd::Exited(status) => End::Exits(status),
         NativeEnd::Signal(number) => End::EndsBySignal(number),
         NativeEnd::TimeLimit => End::RunsOn,
+        // No suite keeps such a test.
+        NativeEnd::Rejected => End::EndsAnyhow,
     }
 }
 

@@ -31,7 +31,7 @@ pub fn kinds(source: &Path) -> Unit {
 
 fn with_objects(function: FunctionId, inputs: Vec<Blob>, objects: Vec<(TypeId, u64, Blob)>) -> TestCase {
     let objects = objects.into_iter().map(|(element, count, blob)| object(element, count, blob));
-    TestCase { function, inputs, objects: objects.collect() }
+    TestCase::new(function, inputs, objects.collect())
 }
 
 fn pointing(mut blob: Blob, at: u64, object: usize, offset: u64) -> Blob {

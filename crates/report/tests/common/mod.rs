@@ -183,7 +183,7 @@ pub fn field(name: &str, type_id: TypeId, offset: u64) -> Field {
 }
 
 pub fn blob(bytes: impl Into<Vec<u8>>) -> Blob {
-    Blob { bytes: bytes.into(), pointers: Vec::new() }
+    Blob::of_bytes(bytes.into())
 }
 
 pub fn ints(values: &[i32]) -> Blob {
@@ -191,11 +191,11 @@ pub fn ints(values: &[i32]) -> Blob {
 }
 
 pub fn to_object(object: usize) -> Blob {
-    Blob { bytes: vec![0; 8], pointers: vec![PointerAt { at: 0, object, offset: 0 }] }
+    Blob { pointers: vec![PointerAt { at: 0, object, offset: 0 }], ..Blob::of_bytes(vec![0; 8]) }
 }
 
 pub fn case(function: FunctionId, inputs: Vec<Blob>) -> TestCase {
-    TestCase { function, inputs, objects: Vec::new() }
+    TestCase::new(function, inputs, Vec::new())
 }
 
 pub fn object(element: TypeId, count: u64, blob: Blob) -> Object {
