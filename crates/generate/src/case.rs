@@ -3,24 +3,19 @@
 use std::collections::BTreeMap;
 
 use branchwise_constraints::{Evaluator, Model, TermId};
-use branchwise_program::Id;
-use branchwise_replay::{Blob, Object, PointerAt, TestCase};
-use branchwise_symbolic::{Cell, Content, Path, Session, ShapeId};
+use branchwise_program::{FunctionId, Id};
+use branchwise_replay::{Blob, Call, Object, PointerAt, TestCase};
+use branchwise_symbolic::{Cell, Content, InputKey, Path, Session, ShapeId};
 
 /// The inputs that the model describes, as far as this path asked for them.
 pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
-    let function = &session.program.map.functions[session.function];
     let mut builder =
         Builder { session, model, evaluator: Evaluator::new(), objects: Vec::new(), placed: BTreeMap::new() };
-    let inputs = (0..function.inputs.len())
-        .map(|index| {
-            let size = session.program.map.types[function.inputs[index].type_id].size;
-            let root = session.inputs.root(index as u32);
-            root.map_or(Blob::of_bytes(vec![0; size as usize]), |shape| builder.blob(shape, size))
-        })
-        .collect();
+    let calls = path.calls.iter().zip((0..=session.calls_before()).rev());
+    let before = calls.map(|(&function, call)| Call { function, inputs: builder.inputs(call, function) }).collect();
+    let inputs = builder.inputs(0, session.function);
     let feeds = builder.feeds(path);
-    TestCase { feeds, ..TestCase::new(session.function, inputs, builder.objects) }
+    TestCase { before, feeds, ..TestCase::new(session.function, inputs, builder.objects) }
 }
 
 struct Builder<'a, 'p> {
@@ -33,6 +28,17 @@ struct Builder<'a, 'p> {
 }
 
 impl Builder<'_, '_> {
+    /// What a function gets in the call that this many others follow.
+    fn inputs(&mut self, call: u32, function: FunctionId) -> Vec<Blob> {
+        let map = &self.session.program.map;
+        let sizes = map.functions[function].inputs.iter().map(|input| map.types[input.type_id].size);
+        let blob = |(index, size): (usize, u64)| {
+            let root = self.session.inputs.root(InputKey { call, function, index: index as u32 });
+            root.map_or(Blob::of_bytes(vec![0; size as usize]), |shape| self.blob(shape, size))
+        };
+        sizes.enumerate().map(blob).collect()
+    }
+
     fn feeds(&mut self, path: &Path) -> Vec<Vec<Blob>> {
         let count = path.feeds_taken.keys().next_back().map_or(0, |feed| feed.index() + 1);
         let mut feeds = vec![Vec::new(); count];

@@ -71,6 +71,8 @@ pub(crate) struct Limitations {
     pub obstacles: Vec<Obstacle>,
     known: HashSet<Obstacle>,
     pub reads_state: bool,
+    /// Calls of one test, the one under test included.
+    pub calls: u32,
     pub reads_volatile: bool,
     pub looks_at_addresses: bool,
     /// Names of pointer inputs that might point to one object.
@@ -192,7 +194,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             bounds,
             attempts: Vec::new(),
             unfinished: 0,
-            limitations: Limitations::default(),
+            limitations: Limitations { calls: bounds.calls, ..Limitations::default() },
             undecided: VecDeque::new(),
             given_up: Vec::new(),
             patient: None,
@@ -222,6 +224,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
         self.note_what_is_left();
         self.count_solver_calls();
+    }
+
+    /// Whether calls before the one under test can change the state that it looks at.
+    pub(crate) fn state_has_writers(&self) -> bool {
+        self.session.state_has_writers()
     }
 
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {

@@ -43,6 +43,9 @@ impl Default for Settings {
     }
 }
 
+/// A test with more calls than this is none that people read.
+const MOST_CALLS: u32 = 64;
+
 /// Bounds on the shape of paths and inputs. They grow from round to round.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) struct Bounds {
@@ -50,11 +53,13 @@ pub(crate) struct Bounds {
     pub pointer_elements: u64,
     pub instructions: u64,
     pub call_depth: u64,
+    /// Calls of one test, the one under test included.
+    pub calls: u32,
 }
 
 impl Bounds {
     pub(crate) const FIRST: Bounds =
-        Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64 };
+        Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64, calls: 1 };
 
     /// Twice as much of everything, up to what one machine can do.
     pub(crate) fn grown(self) -> Bounds {
@@ -63,6 +68,12 @@ impl Bounds {
             pointer_elements: (self.pointer_elements * 2).min(1 << 10),
             instructions: (self.instructions * 4).min(32_000_000),
             call_depth: (self.call_depth * 2).min(1 << 12),
+            ..self
         }
+    }
+
+    /// Longer sequences of calls, half as long again.
+    pub(crate) fn with_more_calls(self) -> Bounds {
+        Bounds { calls: (self.calls + self.calls.div_ceil(2)).min(MOST_CALLS), ..self }
     }
 }

@@ -138,17 +138,19 @@ impl Unit<'_, '_> {
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         while let Some(session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) {
+            let session = session.with_calls_before(bounds.calls - 1);
             let share = round_share(&budget);
             let mut exploration = Exploration::new(session, ledger, counters, bounds, self.generation.settings);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
-            let could_grow = limitations.is_cut() && !limitations.interrupted && bounds != bounds.grown();
+            let next = larger(bounds, &limitations, exploration.state_has_writers());
+            let interrupted = limitations.interrupted;
             rounds.push(limitations);
-            if ledger.open() == 0 || !could_grow || budget.spent() >= 1.0 {
+            if ledger.open() == 0 || next == bounds || interrupted || budget.spent() >= 1.0 {
                 break;
             }
-            bounds = bounds.grown();
+            bounds = next;
         }
         (attempts, rounds)
     }
@@ -158,6 +160,13 @@ impl Unit<'_, '_> {
             self.disagreements.push(Disagreement { function: name.to_string(), test: None, what });
         }
     }
+}
+
+/// The bounds for another round: what limited the last one grows. Without functions that write the state which it
+/// read, more calls make no difference.
+fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) -> Bounds {
+    let grown = if limitations.is_cut() { bounds.grown() } else { bounds };
+    if limitations.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
 }
 
 /// A round that is not over by then was cut by its bounds too: the next one gets half of what is left.
@@ -268,6 +277,8 @@ fn findings(program: &Program, replayed: &[Replayed], kept: &[usize]) -> Vec<Fin
 fn shown(program: &Program, test: &Replayed) -> Vec<(FindingKind, Option<Place>, String)> {
     let path = &test.attempt.path;
     let ending = match &path.end {
+        // What goes wrong in a call before is a finding of that function, not of this one.
+        _ if !path.called_unit => None,
         PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } => Some(fault),
         _ => None,
     };

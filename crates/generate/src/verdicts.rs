@@ -113,6 +113,20 @@ impl Judge<'_> {
     }
 }
 
+/// A verdict that names more pairs than this is not read.
+const MOST_NAMED_PAIRS: usize = 4;
+
+fn shared_objects(round: &Limitations) -> Vec<String> {
+    match round.may_alias.len() {
+        0..=MOST_NAMED_PAIRS => round
+            .may_alias
+            .iter()
+            .map(|(left, right)| format!("objects shared by '{left}' and '{right}'"))
+            .collect(),
+        _ => vec!["objects shared by two pointers".to_string()],
+    }
+}
+
 fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     let cut = |obstacle: &&Obstacle| match &obstacle.kind {
         ObstacleKind::Cut(bound) => Some(bound.clone()),
@@ -120,14 +134,12 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     };
     let mut bounds: BTreeSet<Bound> = obstacles.iter().filter_map(cut).collect();
     if round.reads_state {
-        bounds.insert(Bound { what: "calls in one test".to_string(), limit: 1 });
+        bounds.insert(Bound { what: "calls in one test".to_string(), limit: u64::from(round.calls) });
     }
     if round.reads_volatile {
         bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
     }
-    for (left, right) in &round.may_alias {
-        bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
-    }
+    bounds.extend(shared_objects(round).into_iter().map(|what| Bound { what, limit: 0 }));
     for name in &round.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }

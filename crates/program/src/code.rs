@@ -153,6 +153,44 @@ pub enum Instruction {
     },
 }
 
+impl Instruction {
+    /// Everything that it reads; the function of a direct call counts as one.
+    pub fn for_each_operand(&self, visit: &mut impl FnMut(&Operand)) {
+        match self {
+            Instruction::Binary(Binary { left, right, .. }) | Instruction::Compare(Compare { left, right, .. }) => {
+                [left, right].into_iter().for_each(visit)
+            }
+            Instruction::Cast(cast) => visit(&cast.value),
+            Instruction::Select { condition, then, otherwise, .. } => {
+                [condition, then, otherwise].into_iter().for_each(visit)
+            }
+            Instruction::StackObject { count, .. } => visit(count),
+            Instruction::Load { address, .. }
+            | Instruction::Input { address, .. }
+            | Instruction::Output { address, .. }
+            | Instruction::Feed { address, .. }
+            | Instruction::VolatileRead { address } => visit(address),
+            Instruction::Store { value, address, .. } => [value, address].into_iter().for_each(visit),
+            Instruction::Address(address) => {
+                visit(&address.base);
+                address.scaled.iter().for_each(|scaled| visit(&scaled.index));
+            }
+            Instruction::Call(call) => {
+                match &call.callee {
+                    Callee::Direct(function) => visit(&Operand::Function(*function)),
+                    Callee::Indirect(operand) => visit(operand),
+                }
+                call.arguments.iter().for_each(visit);
+            }
+            Instruction::CopyMemory { to, from, size } => [to, from, size].into_iter().for_each(visit),
+            Instruction::SetMemory { to, byte, size } => [to, byte, size].into_iter().for_each(visit),
+            Instruction::MarkCondition { value, .. } | Instruction::MarkSwitch { value, .. } => visit(value),
+            Instruction::Assume { condition } => visit(condition),
+            Instruction::Unsupported { .. } => {}
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binary {
     pub op: BinaryOp,
@@ -264,6 +302,19 @@ pub enum Terminator {
 }
 
 impl Terminator {
+    /// Everything that it and the copies of its edges read.
+    pub fn for_each_operand(&self, visit: &mut impl FnMut(&Operand)) {
+        match self {
+            Terminator::Jump(_) | Terminator::Unreachable => {}
+            Terminator::Branch { condition, .. } => visit(condition),
+            Terminator::Switch { value, .. } => visit(value),
+            Terminator::Return(values) => values.iter().for_each(&mut *visit),
+        }
+        for edge in self.edges() {
+            edge.copies.iter().for_each(|(_, operand)| visit(operand));
+        }
+    }
+
     /// The edges that leave the block, in order.
     pub fn edges(&self) -> Vec<&Edge> {
         match self {

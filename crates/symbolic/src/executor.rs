@@ -48,6 +48,12 @@ pub(crate) struct Executor<'s, 'p> {
     pub outputs: Vec<Output>,
     /// How many values of each feed were asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
+    /// The functions that were called before the one under test.
+    pub calls: Vec<FunctionId>,
+    /// The function whose driver runs.
+    pub calling: FunctionId,
+    /// How many calls follow the current one.
+    pub calls_to_come: u32,
     pub notes: Notes,
     pub instructions: u64,
     /// The instruction being executed, within the innermost frame's block.
@@ -111,6 +117,9 @@ impl<'s, 'p> Executor<'s, 'p> {
             events: Vec::new(),
             outputs: Vec::new(),
             feeds_taken: BTreeMap::new(),
+            calls: Vec::new(),
+            calling: session.function,
+            calls_to_come: 0,
             notes: Notes::default(),
             instructions: 0,
             instruction: 0,
@@ -118,13 +127,8 @@ impl<'s, 'p> Executor<'s, 'p> {
         }
     }
 
-    pub(crate) fn run(mut self, driver: CodeFunctionId) -> Path {
-        self.enter(driver, Vec::new(), &[]);
-        let end = loop {
-            if let Err(end) = self.execute_block() {
-                break *end;
-            }
-        };
+    pub(crate) fn run(mut self) -> Path {
+        let end = self.make_calls();
         let end_positions = self.positions();
         self.note_aliases();
         self.notes.looks_at_addresses = self.session.looks_at_addresses;
@@ -136,6 +140,8 @@ impl<'s, 'p> Executor<'s, 'p> {
             end_positions,
             outputs: self.outputs,
             feeds_taken: self.feeds_taken,
+            calls: self.calls,
+            called_unit: self.calls_to_come == 0,
             notes: self.notes,
             instructions: self.instructions,
         }
@@ -271,12 +277,14 @@ impl<'s, 'p> Executor<'s, 'p> {
     fn positions(&self) -> Rc<[Position]> {
         let position =
             |frame: &Frame<'p>| frame.map_function.map(|function| Position { function, after: frame.last_event });
-        self.frames.iter().filter_map(position).collect()
+        // Behind the outermost frame wait the calls to come.
+        let to_come = (self.calls_to_come > 0).then_some(Position { function: self.session.function, after: None });
+        to_come.into_iter().chain(self.frames.iter().filter_map(position)).collect()
     }
 
     /// A decision in a block that may leave a loop: this iteration need not have been.
     fn note_open_loops(&mut self) {
-        let frame = self.frames.last_mut().expect("a path without frames has ended");
+        let Some(frame) = self.frames.last_mut() else { return };
         for &head in frame.exits.left_by(frame.block) {
             match frame.loops.iter_mut().find(|count| count.head == head) {
                 Some(count) => count.open = true,

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::Map;
+use branchwise_program::map::{Input, Map};
 use branchwise_program::types::{Field, TypeKind, TypeTable};
-use branchwise_program::{FeedId, TypeId};
+use branchwise_program::{FeedId, FunctionId, TypeId};
 
 /// Position in [`InputSpace`].
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +16,19 @@ pub struct ShapeId(pub u32);
 #[derive(Debug, Clone, Default)]
 pub struct InputSpace {
     shapes: Vec<Shape>,
-    roots: Vec<Option<ShapeId>>,
+    roots: BTreeMap<InputKey, ShapeId>,
     /// By feed and position in its sequence.
     fed: BTreeMap<(FeedId, u32), ShapeId>,
+}
+
+/// An input of one of the calls of a test.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InputKey {
+    /// How many calls follow: 0 is the call under test.
+    pub call: u32,
+    pub function: FunctionId,
+    /// Among the inputs of the function.
+    pub index: u32,
 }
 
 /// An input variable, or what a pointer input points to.
@@ -64,9 +74,9 @@ impl InputSpace {
         &self.shapes[id.0 as usize]
     }
 
-    /// The shape of the input variable with this index, if it was looked at.
-    pub fn root(&self, index: u32) -> Option<ShapeId> {
-        self.roots.get(index as usize).copied().flatten()
+    /// The shape of an input variable, if it was looked at.
+    pub fn root(&self, key: InputKey) -> Option<ShapeId> {
+        self.roots.get(&key).copied()
     }
 
     /// The shape of an input variable; made on first use.
@@ -74,19 +84,21 @@ impl InputSpace {
         &mut self,
         terms: &mut Terms,
         types: &TypeTable,
-        index: u32,
-        name: &str,
-        type_id: TypeId,
+        key: InputKey,
+        input: &Input,
         bound: u64,
     ) -> ShapeId {
-        if let Some(id) = self.root(index) {
+        if let Some(id) = self.root(key) {
             return id;
         }
-        let shape = Shape::new(name.to_string(), type_id, 1, types[type_id].size);
+        let name = match key.call {
+            0 => input.name.clone(),
+            before => format!("{}, {before} calls before", input.name),
+        };
+        let shape = Shape::new(name, input.type_id, 1, types[input.type_id].size);
         let id = self.push(Shape { variable: true, ..shape });
         self.materialise(terms, types, id, bound);
-        self.roots.resize(self.roots.len().max(index as usize + 1), None);
-        self.roots[index as usize] = Some(id);
+        self.roots.insert(key, id);
         id
     }
 

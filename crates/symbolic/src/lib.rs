@@ -16,11 +16,12 @@ mod loops;
 mod memory;
 mod path;
 mod requests;
+mod sequence;
 mod session;
 mod step;
 mod value;
 
-pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
+pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };

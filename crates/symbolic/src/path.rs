@@ -23,6 +23,10 @@ pub struct Path {
     pub outputs: Vec<Output>,
     /// How many values of each feed it asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
+    /// The functions that it called before the one under test.
+    pub calls: Vec<FunctionId>,
+    /// It came to the call under test.
+    pub called_unit: bool,
     pub notes: Notes,
     pub instructions: u64,
 }

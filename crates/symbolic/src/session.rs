@@ -43,7 +43,11 @@ pub struct Session<'p> {
     pub(crate) image: Memory,
     pub(crate) loops: IdVec<CodeFunctionId, Option<Rc<LoopExits>>>,
     pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
-    driver: CodeFunctionId,
+    /// How many calls a test makes before the one under test.
+    pub(crate) calls_before: u32,
+    /// The functions that those calls may go to: they write state that the unit looks at.
+    pub(crate) callers_of_state: Rc<[FunctionId]>,
+    call_choices: Vec<TermId>,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -57,8 +61,7 @@ pub struct Session<'p> {
 impl<'p> Session<'p> {
     /// `None` if the function has no driver.
     pub fn new(program: &'p Program, function: FunctionId, pointer_elements: u64) -> Option<Self> {
-        let driver = program.map.functions[function].driver.as_ref().ok()?;
-        let driver = program.code.function_named(driver)?;
+        driver_of(program, function)?;
         Some(Session {
             program,
             function,
@@ -68,7 +71,9 @@ impl<'p> Session<'p> {
             image: initial_memory(&program.code),
             loops: program.code.functions.ids().map(|_| None).collect(),
             map_functions: map_functions(program),
-            driver,
+            calls_before: 0,
+            callers_of_state: Rc::from([]),
+            call_choices: Vec::new(),
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
@@ -78,12 +83,49 @@ impl<'p> Session<'p> {
         })
     }
 
+    /// Tests make so many calls before the one under test, to functions that write state that the unit looks at. No
+    /// such function: no such calls.
+    pub fn with_calls_before(mut self, calls: u32) -> Self {
+        self.callers_of_state = match calls {
+            0 => Rc::from([]),
+            _ => self.writers_of_state().into(),
+        };
+        self.calls_before = if self.callers_of_state.is_empty() { 0 } else { calls };
+        self
+    }
+
+    fn writers_of_state(&self) -> Vec<FunctionId> {
+        state::writers_of_state(self.program, self.function, &self.map_functions)
+    }
+
+    /// Whether a call before the one under test can change the state that the unit looks at.
+    pub fn state_has_writers(&self) -> bool {
+        self.calls_before > 0 || !self.writers_of_state().is_empty()
+    }
+
+    /// How many calls a test makes before the one under test.
+    pub fn calls_before(&self) -> u32 {
+        self.calls_before
+    }
+
+    /// The variable that decides which function the call with this number goes to.
+    pub(crate) fn call_choice(&mut self, number: u32) -> TermId {
+        while self.call_choices.len() <= number as usize {
+            let term = self.terms.variable(&format!("call {}", self.call_choices.len() + 1), 8);
+            self.call_choices.push(term);
+        }
+        self.call_choices[number as usize]
+    }
+
+    pub(crate) fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
+        driver_of(self.program, function)
+    }
+
     /// Executes the path that the model's inputs take.
     pub fn run(&mut self, model: &Model, limits: &RunLimits<'_>) -> Path {
         self.garbage_used = 0;
         self.looks_at_addresses = false;
-        let driver = self.driver;
-        Executor::new(self, model, limits).run(driver)
+        Executor::new(self, model, limits).run()
     }
 
     pub(crate) fn loop_exits(&mut self, function: CodeFunctionId) -> Rc<LoopExits> {
@@ -127,6 +169,11 @@ impl<'p> Session<'p> {
         }
         tried[index]
     }
+}
+
+fn driver_of(program: &Program, function: FunctionId) -> Option<CodeFunctionId> {
+    let driver = program.map.functions[function].driver.as_ref().ok()?;
+    program.code.function_named(driver)
 }
 
 fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>> {

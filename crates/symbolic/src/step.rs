@@ -9,6 +9,7 @@ use branchwise_program::map::{Event, Label, LabelValues, MarkerKind};
 
 use crate::address::{Access, Spot};
 use crate::executor::{Executor, LoopCount, Step};
+use crate::inputs::InputKey;
 use crate::memory::{Contents, Origin};
 use crate::path::{Alternative, AlternativeKind, FaultKind, Output, PathEnd};
 use crate::value::{Pointer, Value, signed, truncate};
@@ -474,7 +475,7 @@ impl<'p> Executor<'_, 'p> {
 
     fn input(&mut self, index: u32, address: &Operand) -> Step<()> {
         let program = self.session.program;
-        let inputs = &program.map.functions[self.session.function].inputs;
+        let inputs = &program.map.functions[self.calling].inputs;
         let Some(input) = inputs.get(index as usize) else {
             return self.unsupported("an input that the map does not know");
         };
@@ -483,9 +484,8 @@ impl<'p> Executor<'_, 'p> {
         let shape = self.session.inputs.root_for(
             &mut self.session.terms,
             &program.map.types,
-            index,
-            &input.name,
-            input.type_id,
+            InputKey { call: self.calls_to_come, function: self.calling, index },
+            input,
             bound,
         );
         self.filled.insert(shape);

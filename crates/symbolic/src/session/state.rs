@@ -1,16 +1,18 @@
 //! Which globals the program may write: what they hold depends on the calls before.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use branchwise_program::code::{Callee, CastOp, Code, Function, Instruction, Operand, Terminator};
-use branchwise_program::{GlobalId, IdVec, RegisterId};
+use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, IdVec, Program, RegisterId};
+
+/// More candidates than this make more sequences than anyone can try.
+const MOST_CANDIDATES: usize = 16;
 
 /// True for each global that some instruction may write, directly or because its address goes somewhere unknown.
 pub(super) fn written_globals(code: &Code) -> IdVec<GlobalId, bool> {
     let mut written: IdVec<GlobalId, bool> = code.globals.ids().map(|_| false).collect();
     for function in code.functions.values() {
-        let mut scan = Scan { derived: HashMap::new(), written: &mut written };
-        scan.function(function);
+        written_by(function).into_iter().for_each(|global| written[global] = true);
     }
     for global in code.globals.values() {
         for (_, operand) in global.initializer.iter().flat_map(|initializer| &initializer.addresses) {
@@ -22,13 +24,89 @@ pub(super) fn written_globals(code: &Code) -> IdVec<GlobalId, bool> {
     written
 }
 
-struct Scan<'a> {
-    /// Registers that point into a global.
-    derived: HashMap<RegisterId, GlobalId>,
-    written: &'a mut IdVec<GlobalId, bool>,
+fn written_by(function: &Function) -> BTreeSet<GlobalId> {
+    let mut scan = Scan::default();
+    scan.function(function);
+    scan.written
 }
 
-impl Scan<'_> {
+/// The functions that write state which the unit may look at, the unit itself first if it does: calling them before
+/// the unit can make a difference. Drivers are no part of it: what they write are inputs.
+pub(super) fn writers_of_state(
+    program: &Program,
+    unit: FunctionId,
+    map_functions: &IdVec<CodeFunctionId, Option<FunctionId>>,
+) -> Vec<FunctionId> {
+    let graph = CallGraph::of(&program.code);
+    let reached = closure(&graph.callees, program.code.function_named(&program.map.functions[unit].symbol));
+    let state: BTreeSet<GlobalId> = reached.iter().flat_map(|&function| &graph.mentioned[function]).copied().collect();
+    let writes = |function: &CodeFunctionId| graph.written[*function].iter().any(|global| state.contains(global));
+    let writers = closure(&graph.callers, program.code.functions.ids().filter(writes));
+    let has_driver = |function: &FunctionId| program.map.functions[*function].driver.is_ok();
+    let mut candidates: Vec<FunctionId> =
+        writers.into_iter().filter_map(|function| map_functions[function]).filter(has_driver).collect();
+    candidates.sort_by_key(|&function| (function != unit, function));
+    candidates.truncate(MOST_CANDIDATES);
+    candidates
+}
+
+/// Who calls whom, and which globals each function writes and mentions.
+struct CallGraph {
+    callees: IdVec<CodeFunctionId, BTreeSet<CodeFunctionId>>,
+    callers: IdVec<CodeFunctionId, BTreeSet<CodeFunctionId>>,
+    written: IdVec<CodeFunctionId, BTreeSet<GlobalId>>,
+    mentioned: IdVec<CodeFunctionId, BTreeSet<GlobalId>>,
+}
+
+impl CallGraph {
+    fn of(code: &Code) -> Self {
+        let mut graph = CallGraph {
+            callees: code.functions.ids().map(|_| BTreeSet::new()).collect(),
+            callers: code.functions.ids().map(|_| BTreeSet::new()).collect(),
+            written: code.functions.values().map(written_by).collect(),
+            mentioned: code.functions.ids().map(|_| BTreeSet::new()).collect(),
+        };
+        for (id, function) in code.functions.iter() {
+            let mut mention = |operand: &Operand| match *operand {
+                // A function whose address is taken may be called.
+                Operand::Function(callee) => {
+                    graph.callees[id].insert(callee);
+                    graph.callers[callee].insert(id);
+                }
+                Operand::Global(global, _) => drop(graph.mentioned[id].insert(global)),
+                Operand::Register(_) | Operand::Constant(_) | Operand::Undefined => {}
+            };
+            for block in function.blocks.values() {
+                block.instructions.iter().for_each(|instruction| instruction.for_each_operand(&mut mention));
+                block.terminator.for_each_operand(&mut mention);
+            }
+        }
+        graph
+    }
+}
+
+fn closure(
+    edges: &IdVec<CodeFunctionId, BTreeSet<CodeFunctionId>>,
+    from: impl IntoIterator<Item = CodeFunctionId>,
+) -> BTreeSet<CodeFunctionId> {
+    let mut open: Vec<CodeFunctionId> = from.into_iter().collect();
+    let mut reached = BTreeSet::new();
+    while let Some(function) = open.pop() {
+        if reached.insert(function) {
+            open.extend(&edges[function]);
+        }
+    }
+    reached
+}
+
+/// Registers that point into a global, and the globals that may be written.
+#[derive(Default)]
+struct Scan {
+    derived: HashMap<RegisterId, GlobalId>,
+    written: BTreeSet<GlobalId>,
+}
+
+impl Scan {
     fn function(&mut self, function: &Function) {
         // Blocks are in no particular order: an address may be used in an earlier block than the one that makes it.
         for block in function.blocks.values() {
@@ -66,7 +144,7 @@ impl Scan<'_> {
 
     fn escapes(&mut self, operand: &Operand) {
         if let Some(global) = self.global(operand) {
-            self.written[global] = true;
+            self.written.insert(global);
         }
     }
 
