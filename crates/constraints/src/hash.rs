@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+/// A map for keys of a few machine words that nobody chooses to collide.
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
 /// The odd constant of Knuth's multiplicative hashing for 64 bits (2^64 / golden ratio).
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[derive(Default, Clone)]
-pub(crate) struct FastHasher {
+pub struct FastHasher {
     state: u64,
 }
 

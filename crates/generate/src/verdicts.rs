@@ -118,11 +118,9 @@ const MOST_NAMED_PAIRS: usize = 4;
 
 fn shared_objects(round: &Limitations) -> Vec<String> {
     match round.may_alias.len() {
-        0..=MOST_NAMED_PAIRS => round
-            .may_alias
-            .iter()
-            .map(|(left, right)| format!("objects shared by '{left}' and '{right}'"))
-            .collect(),
+        0..=MOST_NAMED_PAIRS => {
+            round.may_alias.iter().map(|(left, right)| format!("objects shared by '{left}' and '{right}'")).collect()
+        }
         _ => vec!["objects shared by two pointers".to_string()],
     }
 }

@@ -1,7 +1,5 @@
 //! Pointers: arithmetic, comparison, and the check of every access.
 
-use std::rc::Rc;
-
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind};
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
@@ -94,7 +92,7 @@ impl Executor<'_, '_> {
     fn targets(&mut self, value: &Value) -> Vec<Target> {
         let always = self.session.terms.boolean(true);
         match value {
-            Value::Choice(targets) => targets.to_vec(),
+            Value::Choice(choice) => self.memory.targets(*choice).to_vec(),
             Value::Pointer(pointer) => {
                 let offset = self.session.terms.constant(u128::from(pointer.offset), 64);
                 vec![Target { guard: always, object: Some(pointer.object), offset }]
@@ -116,7 +114,7 @@ impl Executor<'_, '_> {
                 (Some(_), None) => {}
             }
         }
-        Value::Choice(Rc::new(targets))
+        Value::Choice(self.memory.add_choice(&targets))
     }
 
     /// One of two pointers.
@@ -232,8 +230,9 @@ impl Executor<'_, '_> {
     pub(crate) fn resolve(&mut self, address: &Value, size: u64, access: Access) -> Step<Spot> {
         match address {
             Value::Pointer(pointer) => self.resolve_pointer(*pointer, size, access),
-            Value::Choice(targets) => {
-                let target = self.choose_target(&targets.clone())?;
+            Value::Choice(choice) => {
+                let targets = self.memory.targets(*choice).to_vec();
+                let target = self.choose_target(&targets)?;
                 self.resolve_target(target, size, access)
             }
             Value::Bits(bits) => self.resolve_number(*bits, size, access),
@@ -364,10 +363,9 @@ impl Executor<'_, '_> {
         if access == Access::Write && !object.writable {
             return self.fail(FaultKind::WriteToConstant, "write to constant data");
         }
-        if object.origin == Origin::Stack || self.last_touched == Some((id, access)) {
+        if object.origin == Origin::Stack || self.memory.is_touched(id, access) {
             return Ok(());
         }
-        self.last_touched = Some((id, access));
         match object.origin {
             Origin::Stack => {}
             Origin::Global { id, state } => {
@@ -387,6 +385,7 @@ impl Executor<'_, '_> {
                 }
             }
         }
+        self.memory.touch(id, access);
         Ok(())
     }
 

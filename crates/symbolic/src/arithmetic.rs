@@ -28,7 +28,7 @@ impl Executor<'_, '_> {
         if binary.no_signed_wrap && overflows(binary.op, width, left, right) {
             self.note_undefined(FaultKind::SignedOverflow, overflow_message(binary.op));
         }
-        let shift = || (right & u64::from(width - 1)) as u32;
+        let shift = || machine_distance(right, width);
         let result = match binary.op {
             BinaryOp::Add => left.wrapping_add(right),
             BinaryOp::Sub => left.wrapping_sub(right),
@@ -200,6 +200,11 @@ fn cast_bits(cast: &Cast, bits: u64) -> u64 {
         CastOp::SignExtend => truncate(signed(bits, cast.from) as u64, cast.to),
         CastOp::ZeroExtend | CastOp::Copy => bits,
     }
+}
+
+/// By how much the machine shifts: modulo the width, where that is a power of two.
+fn machine_distance(distance: u64, width: u32) -> u32 {
+    if width.is_power_of_two() { (distance & u64::from(width - 1)) as u32 } else { distance.min(63) as u32 }
 }
 
 /// Masks and shifts, with which bit-fields are written: some bits of the result may be known although others are not.

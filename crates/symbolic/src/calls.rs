@@ -5,11 +5,10 @@ use branchwise_program::{CodeFunctionId, Id, RegisterId};
 
 use crate::executor::{Executor, Frame, Step};
 use crate::path::{FaultKind, PathEnd};
-use crate::step::Flow;
 use crate::value::Value;
 
 impl<'p> Executor<'_, 'p> {
-    pub(crate) fn call(&mut self, call: &'p Call) -> Step<Flow> {
+    pub(crate) fn call(&mut self, call: &'p Call) -> Step<()> {
         let callee = match &call.callee {
             Callee::Direct(function) => *function,
             Callee::Indirect(operand) => match self.value(operand) {
@@ -31,18 +30,18 @@ impl<'p> Executor<'_, 'p> {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));
         }
         self.enter(callee, arguments, &call.outs);
-        Ok(Flow::Entered)
+        Ok(())
     }
 
     pub(crate) fn enter(&mut self, function: CodeFunctionId, arguments: Vec<Value>, outs: &'p [RegisterId]) {
         let code = &self.code.functions[function];
+        let decoded = self.session.decoded(function);
         let base = self.registers.len();
-        self.registers.resize(base + code.registers.len(), Value::Undefined);
+        self.registers.extend_from_slice(decoded.frame());
         for (register, argument) in code.parameters.iter().zip(arguments) {
             self.registers[base + register.index()] = argument;
         }
         self.base = base;
-        let exits = self.session.loop_exits(function);
         self.frames.push(Frame {
             function,
             map_function: self.session.map_functions[function],
@@ -53,7 +52,7 @@ impl<'p> Executor<'_, 'p> {
             outs,
             last_event: None,
             switched: None,
-            exits,
+            decoded,
             loops: Vec::new(),
         });
     }
@@ -73,7 +72,7 @@ impl<'p> Executor<'_, 'p> {
         Ok(())
     }
 
-    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Flow> {
+    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<()> {
         let name = self.code.functions[callee].name.as_str();
         match name {
             "abort" | "llvm.trap" => self.fail(FaultKind::Abort, format!("'{name}' was called")),

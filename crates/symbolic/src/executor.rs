@@ -8,13 +8,12 @@ use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId, GlobalId, Id, RegisterId};
 
-use crate::address::Access;
 use crate::inputs::ShapeId;
-use crate::loops::LoopExits;
 use crate::memory::Memory;
 use crate::path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
+use crate::plain::Decoded;
 use crate::session::{RunLimits, Session, global_object};
 use crate::value::{ObjectId, Pointer, Value};
 
@@ -40,11 +39,9 @@ pub(crate) struct Executor<'s, 'p> {
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub filled: HashSet<ShapeId>,
     pub touched: BTreeMap<Touchable, Touched>,
-    /// The last object that was noted there, and how it was used: loops use one object again and again.
-    pub last_touched: Option<(ObjectId, Access)>,
     pub domain: Vec<TermId>,
     decisions: Vec<Decision>,
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     pub outputs: Vec<Output>,
     /// How many values of each feed were asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
@@ -66,13 +63,14 @@ pub(crate) struct Frame<'p> {
     pub map_function: Option<FunctionId>,
     pub base: usize,
     pub block: BlockId,
+    /// The operation to go on with.
     pub next: usize,
     pub stack_objects: Vec<ObjectId>,
     /// Where the caller wants the results.
     pub outs: &'p [RegisterId],
     pub last_event: Option<Event>,
     pub switched: Option<TermId>,
-    pub exits: Rc<LoopExits>,
+    pub decoded: Rc<Decoded>,
     pub loops: Vec<LoopCount>,
 }
 
@@ -81,6 +79,24 @@ pub(crate) struct LoopCount {
     pub head: BlockId,
     pub iterations: u64,
     pub open: bool,
+}
+
+impl Frame<'_> {
+    /// Counts the iterations of loops whose end was open. `None`, and nothing changed: one more is too many.
+    pub(crate) fn enter_loop(&mut self, head: BlockId, back: bool, bound: u64) -> Option<()> {
+        if !back {
+            self.loops.retain(|count| count.head != head);
+            return Some(());
+        }
+        if let Some(count) = self.loops.iter_mut().find(|count| count.head == head && count.open) {
+            if count.iterations >= bound {
+                return None;
+            }
+            count.iterations += 1;
+            count.open = false;
+        }
+        Some(())
+    }
 }
 
 /// What two pointers might both point to.
@@ -111,7 +127,6 @@ impl<'s, 'p> Executor<'s, 'p> {
             shape_objects: HashMap::new(),
             filled: HashSet::new(),
             touched: BTreeMap::new(),
-            last_touched: None,
             domain: Vec::new(),
             decisions: Vec::new(),
             events: Vec::new(),
@@ -153,7 +168,7 @@ impl<'s, 'p> Executor<'s, 'p> {
 
     pub(crate) fn value(&self, operand: &Operand) -> Value {
         match operand {
-            Operand::Register(register) => self.registers[self.base + register.index()].clone(),
+            Operand::Register(register) => self.registers[self.base + register.index()],
             Operand::Constant(bits) => Value::Bits(*bits as u64),
             Operand::Global(id, offset) => {
                 Value::Pointer(Pointer { object: global_object(*id), offset: *offset as u64 })
@@ -285,7 +300,7 @@ impl<'s, 'p> Executor<'s, 'p> {
     /// A decision in a block that may leave a loop: this iteration need not have been.
     fn note_open_loops(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
-        for &head in frame.exits.left_by(frame.block) {
+        for &head in frame.decoded.exits.left_by(frame.block) {
             match frame.loops.iter_mut().find(|count| count.head == head) {
                 Some(count) => count.open = true,
                 None => frame.loops.push(LoopCount { head, iterations: 0, open: true }),

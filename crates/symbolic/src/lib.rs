@@ -15,6 +15,7 @@ mod inputs;
 mod loops;
 mod memory;
 mod path;
+mod plain;
 mod requests;
 mod sequence;
 mod session;

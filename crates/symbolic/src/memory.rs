@@ -1,35 +1,39 @@
-//! Objects with base, size and bytes. Concrete bytes lie in a plain buffer; what is symbolic, a pointer or
-//! uninitialised lies above it in cells that never overlap.
+//! The objects of one path. The initial image is shared by all paths; an object is copied when a path first writes it.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use branchwise_constraints::{BinaryOp, TermId};
 use branchwise_program::GlobalId;
 
+use crate::address::Access;
 use crate::inputs::ShapeId;
 use crate::session::Session;
-use crate::value::{ObjectId, Pointer, Target, Value};
+use crate::value::{Choice, ObjectId, Pointer, Target, Value};
+
+mod object;
+
+pub(crate) use object::Object;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// `None`: its lifetime is over. Ids are never used again, so a dangling pointer is recognised.
-    objects: Vec<Option<Rc<Object>>>,
+    /// Ids are never used again, so a dangling pointer is recognised.
+    objects: Vec<Entry>,
     /// The number that the program sees when it looks at the address of an object; kept when its lifetime is over.
     addresses: Vec<u64>,
     next_address: u64,
+    /// What the symbolic pointers of this path may point to.
+    targets: Vec<Target>,
+    /// Stack objects whose lifetime is over, for their buffers.
+    spare: Vec<Rc<Object>>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Object {
-    /// Bytes.
-    pub size: u64,
-    /// Its size as a term of 64 bits, where an input decides it; at most `size`.
-    pub symbolic_size: Option<TermId>,
-    pub origin: Origin,
-    pub writable: bool,
-    bytes: Vec<u8>,
-    cells: BTreeMap<u64, MemoryCell>,
+struct Entry {
+    /// `None`: its lifetime is over.
+    object: Option<Rc<Object>>,
+    /// Whether this path has read and written it, and which accesses need no check but that of the bounds. Zero when its
+    /// lifetime is over.
+    permits: u8,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -39,52 +43,89 @@ pub(crate) enum Origin {
     Input(ShapeId),
 }
 
-#[derive(Debug, Clone)]
-struct MemoryCell {
-    size: u64,
-    value: Value,
-}
-
 /// Addresses start here: far from null, and no object ends where the next begins.
 const FIRST_ADDRESS: u64 = 0x10_0000;
 const GAP: u64 = 64;
 /// Functions have addresses that no object has.
 const FIRST_FUNCTION: u128 = 0x7f00_0000_0000;
+/// Bits of a permit.
+const MAY_READ: u8 = 1;
+const MAY_WRITE: u8 = 2;
+const TOUCHED_BY_READ: u8 = 4;
+const TOUCHED_BY_WRITE: u8 = 8;
+/// Buffers that are kept for later stack objects, and their largest size in bytes.
+const MOST_SPARE: usize = 64;
+const LARGEST_SPARE: u64 = 1 << 16;
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Memory { objects: Vec::new(), addresses: Vec::new(), next_address: FIRST_ADDRESS }
+        Memory {
+            objects: Vec::new(),
+            addresses: Vec::new(),
+            next_address: FIRST_ADDRESS,
+            targets: Vec::new(),
+            spare: Vec::new(),
+        }
     }
 
     pub(crate) fn allocate(&mut self, size: u64, alignment: u64, origin: Origin, contents: Contents) -> ObjectId {
         let address = self.next_address.next_multiple_of(alignment.max(16));
         self.next_address = address.saturating_add(size).saturating_add(GAP);
-        let mut object = Object {
-            size,
-            symbolic_size: None,
-            origin,
-            writable: true,
-            bytes: vec![0; size as usize],
-            cells: BTreeMap::new(),
-        };
-        if contents == Contents::Uninitialised && size > 0 {
-            object.cells.insert(0, MemoryCell { size, value: Value::Undefined });
+        let mut object = self.spare.pop().unwrap_or_default();
+        match Rc::get_mut(&mut object) {
+            Some(spare) => spare.reset(size, origin, contents),
+            None => object = Rc::new(Object::new(size, origin, contents)),
         }
-        self.objects.push(Some(Rc::new(object)));
+        let permits = if origin == Origin::Stack { MAY_READ | MAY_WRITE } else { 0 };
+        self.objects.push(Entry { object: Some(object), permits });
         self.addresses.push(address);
         ObjectId(self.objects.len() as u32 - 1)
     }
 
     pub(crate) fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.objects[id.0 as usize].as_deref()
+        self.objects[id.0 as usize].object.as_deref()
     }
 
     pub(crate) fn get_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
-        self.objects[id.0 as usize].as_mut().map(Rc::make_mut)
+        self.objects[id.0 as usize].object.as_mut().map(Rc::make_mut)
     }
 
     pub(crate) fn end_lifetime(&mut self, id: ObjectId) {
-        self.objects[id.0 as usize] = None;
+        let entry = &mut self.objects[id.0 as usize];
+        entry.permits = 0;
+        if let Some(object) =
+            entry.object.take().filter(|object| object.size <= LARGEST_SPARE && self.spare.len() < MOST_SPARE)
+        {
+            self.spare.push(object);
+        }
+    }
+
+    /// Whether the path has used the object this way before.
+    pub(crate) fn is_touched(&self, id: ObjectId, access: Access) -> bool {
+        let bit = if access == Access::Read { TOUCHED_BY_READ } else { TOUCHED_BY_WRITE };
+        self.objects[id.0 as usize].permits & bit != 0
+    }
+
+    /// Notes that the path uses an object it may use. If its size is fixed, later uses of this kind need no check but
+    /// that of the bounds.
+    pub(crate) fn touch(&mut self, id: ObjectId, access: Access) {
+        let Entry { object: Some(object), permits } = &mut self.objects[id.0 as usize] else { return };
+        let fixed = object.symbolic_size.is_none();
+        *permits |= match access {
+            Access::Read if fixed => TOUCHED_BY_READ | MAY_READ,
+            Access::Read => TOUCHED_BY_READ,
+            Access::Write if fixed => {
+                // A permitted write finds the path's own copy.
+                Rc::make_mut(object);
+                TOUCHED_BY_WRITE | MAY_WRITE
+            }
+            Access::Write => TOUCHED_BY_WRITE,
+        };
+    }
+
+    /// The object becomes another one in the path's eyes: every kind of use counts as its first.
+    pub(crate) fn forget_touches(&mut self, id: ObjectId) {
+        self.objects[id.0 as usize].permits = 0;
     }
 
     /// The object that holds this address, or whose end it is.
@@ -92,36 +133,61 @@ impl Memory {
         let after = self.addresses.partition_point(|&start| start <= address);
         let index = after.checked_sub(1)?;
         let offset = address - self.addresses[index];
-        let object = self.objects[index].as_deref()?;
+        let object = self.objects[index].object.as_deref()?;
         (offset <= object.size).then_some((ObjectId(index as u32), offset))
     }
 
-    /// The bits at a place of a living local object that holds plain bytes there: the case that needs no check but this.
-    pub(crate) fn read_plain_local(&self, pointer: Pointer, size: u64) -> Option<u64> {
-        let object = self.get(pointer.object)?;
-        let end = pointer.offset.checked_add(size)?;
-        if object.origin != Origin::Stack || end > object.size || size > 8 || object.overlaps_cell(pointer.offset, size)
-        {
-            return None;
-        }
-        let mut bytes = [0; 8];
-        bytes[..size as usize].copy_from_slice(&object.bytes[pointer.offset as usize..end as usize]);
-        Some(u64::from_le_bytes(bytes))
+    /// An object that can be read without a check but that of the bounds.
+    #[inline(always)]
+    pub(crate) fn readable(&self, id: ObjectId) -> Option<&Object> {
+        let entry = &self.objects[id.0 as usize];
+        if entry.permits & MAY_READ == 0 { None } else { entry.object.as_deref() }
+    }
+
+    /// An object that can be written without a check but that of the bounds.
+    #[inline(always)]
+    pub(crate) fn writable(&mut self, id: ObjectId) -> Option<&mut Object> {
+        let entry = &mut self.objects[id.0 as usize];
+        if entry.permits & MAY_WRITE == 0 { None } else { entry.object.as_mut().and_then(Rc::get_mut) }
     }
 
     /// Reads `size` bytes at an offset inside a living object.
     pub(crate) fn read(&self, session: &mut Session<'_>, id: ObjectId, offset: u64, size: u64) -> Value {
-        let mut context = TermContext { session, addresses: &self.addresses };
+        let mut context = TermContext { session, addresses: &self.addresses, targets: &self.targets };
         self.objects[id.0 as usize]
+            .object
             .as_deref()
             .map_or(Value::Undefined, |object| object.read(&mut context, offset, size))
     }
 
     /// Writes `size` bytes at an offset inside a living object.
     pub(crate) fn write(&mut self, session: &mut Session<'_>, id: ObjectId, offset: u64, size: u64, value: Value) {
-        let mut context = TermContext { session, addresses: &self.addresses };
-        if let Some(object) = self.objects[id.0 as usize].as_mut() {
+        let mut context = TermContext { session, addresses: &self.addresses, targets: &self.targets };
+        if let Some(object) = self.objects[id.0 as usize].object.as_mut() {
             Rc::make_mut(object).write(&mut context, offset, size, value);
+        }
+    }
+
+    /// Writes one byte everywhere in a range of a living object.
+    pub(crate) fn set(&mut self, session: &mut Session<'_>, to: Pointer, size: u64, byte: u8) {
+        let mut context = TermContext { session, addresses: &self.addresses, targets: &self.targets };
+        if let Some(object) = self.objects[to.object.0 as usize].object.as_mut() {
+            Rc::make_mut(object).write_run(&mut context, to.offset, &vec![byte; size as usize]);
+        }
+    }
+
+    /// Copies between ranges of living objects, which may overlap.
+    pub(crate) fn copy(&mut self, session: &mut Session<'_>, to: Pointer, from: Pointer, size: u64) {
+        let plain = self.get(from.object).and_then(|object| object.plain_bytes(from.offset, size)).map(<[u8]>::to_vec);
+        let Some(bytes) = plain else {
+            for (at, size, value) in self.pieces(session, from.object, from.offset, size) {
+                self.write(session, to.object, to.offset + at, size, value);
+            }
+            return;
+        };
+        let mut context = TermContext { session, addresses: &self.addresses, targets: &self.targets };
+        if let Some(object) = self.objects[to.object.0 as usize].object.as_mut() {
+            Rc::make_mut(object).write_run(&mut context, to.offset, &bytes);
         }
     }
 
@@ -133,13 +199,33 @@ impl Memory {
         offset: u64,
         size: u64,
     ) -> Vec<(u64, u64, Value)> {
-        let mut context = TermContext { session, addresses: &self.addresses };
-        self.objects[id.0 as usize].as_deref().map_or(Vec::new(), |object| object.pieces(&mut context, offset, size))
+        let mut context = TermContext { session, addresses: &self.addresses, targets: &self.targets };
+        self.objects[id.0 as usize]
+            .object
+            .as_deref()
+            .map_or(Vec::new(), |object| object.pieces(&mut context, offset, size))
     }
 
     /// The value as a term of this width.
     pub(crate) fn as_term(&self, session: &mut Session<'_>, value: &Value, width: u32) -> TermId {
-        TermContext { session, addresses: &self.addresses }.as_term(value, width)
+        TermContext { session, addresses: &self.addresses, targets: &self.targets }.as_term(value, width)
+    }
+
+    /// A symbolic pointer with these targets.
+    pub(crate) fn add_choice(&mut self, targets: &[Target]) -> Choice {
+        let first = u32::try_from(self.targets.len()).expect("fewer than 2^32 targets on one path");
+        self.targets.extend_from_slice(targets);
+        Choice { first, count: targets.len() as u32 }
+    }
+
+    pub(crate) fn targets(&self, choice: Choice) -> &[Target] {
+        choice.of(&self.targets)
+    }
+}
+
+impl Choice {
+    fn of(self, targets: &[Target]) -> &[Target] {
+        &targets[self.first as usize..][..self.count as usize]
     }
 }
 
@@ -153,6 +239,7 @@ pub(crate) enum Contents {
 struct TermContext<'a, 'p> {
     session: &'a mut Session<'p>,
     addresses: &'a [u64],
+    targets: &'a [Target],
 }
 
 impl TermContext<'_, '_> {
@@ -165,7 +252,7 @@ impl TermContext<'_, '_> {
                 self.looked_at(u128::from(address), width)
             }
             Value::Function(function) => self.looked_at(FIRST_FUNCTION + 16 * u128::from(function.0), width),
-            Value::Choice(targets) => self.choice(targets),
+            Value::Choice(choice) => self.choice(choice.of(self.targets)),
             Value::Undefined => self.session.garbage(width),
         }
     }
@@ -188,168 +275,5 @@ impl TermContext<'_, '_> {
             });
         }
         whole.unwrap_or_else(|| self.session.terms.constant(0, 64))
-    }
-}
-
-impl Object {
-    pub(crate) fn write_bytes(&mut self, offset: u64, bytes: &[u8]) {
-        self.bytes[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
-    }
-
-    /// Puts a pointer where no cell is yet.
-    pub(crate) fn put_pointer(&mut self, offset: u64, value: Value) {
-        self.cells.insert(offset, MemoryCell { size: 8, value });
-    }
-
-    fn read(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
-        if !self.overlaps_cell(offset, size) {
-            return self.read_plain(context, offset, size);
-        }
-        match self.cells.range(..=offset).next_back() {
-            Some((&start, cell)) if start == offset && cell.size == size => cell.value.clone(),
-            Some((&start, cell)) if matches!(cell.value, Value::Undefined) && start + cell.size >= offset + size => {
-                Value::Undefined
-            }
-            _ => self.assemble(context, offset, size),
-        }
-    }
-
-    fn overlaps_cell(&self, offset: u64, size: u64) -> bool {
-        if self.cells.is_empty() {
-            return false;
-        }
-        match self.cells.range(..offset + size).next_back() {
-            Some((&start, cell)) => start + cell.size > offset,
-            None => false,
-        }
-    }
-
-    fn read_plain(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
-        let bytes = &self.bytes[offset as usize..(offset + size) as usize];
-        let mut wide = [0; 16];
-        wide[..bytes.len()].copy_from_slice(bytes);
-        let bits = u128::from_le_bytes(wide);
-        if size <= 8 {
-            Value::Bits(bits as u64)
-        } else {
-            Value::Term(context.session.terms.constant(bits, 8 * size as u32))
-        }
-    }
-
-    /// Byte by byte, lowest address in the lowest bits.
-    fn assemble(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
-        let mut whole = None;
-        for at in offset..offset + size {
-            let byte = self.byte_term(context, at);
-            whole = Some(match whole {
-                None => byte,
-                Some(low) => context.session.terms.concat(byte, low),
-            });
-        }
-        let whole = whole.expect("reads have at least one byte");
-        match context.session.terms.as_constant(whole) {
-            Some(bits) if size <= 8 => Value::Bits(bits as u64),
-            _ => Value::Term(whole),
-        }
-    }
-
-    fn byte_term(&self, context: &mut TermContext<'_, '_>, at: u64) -> TermId {
-        match self.cells.range(..=at).next_back() {
-            Some((&start, cell)) if start + cell.size > at => {
-                let value = if matches!(cell.value, Value::Undefined) {
-                    context.as_term(&Value::Undefined, 8)
-                } else {
-                    context.as_term(&cell.value, 8 * cell.size as u32)
-                };
-                if context.session.terms.width(value) == 8 {
-                    value
-                } else {
-                    context.session.terms.extract(value, 8 * (at - start) as u32, 8)
-                }
-            }
-            _ => context.session.terms.constant(u128::from(self.bytes[at as usize]), 8),
-        }
-    }
-
-    fn write(&mut self, context: &mut TermContext<'_, '_>, offset: u64, size: u64, value: Value) {
-        if self.overlaps_cell(offset, size) {
-            self.carve(context, offset, size);
-        }
-        match value {
-            Value::Bits(bits) if size <= 8 => {
-                let bytes = bits.to_le_bytes();
-                self.write_bytes(offset, &bytes[..size as usize]);
-            }
-            value => {
-                self.cells.insert(offset, MemoryCell { size, value });
-            }
-        }
-    }
-
-    /// Removes the cells in a range; what of them lies outside it stays.
-    fn carve(&mut self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) {
-        let end = offset + size;
-        let first = self
-            .cells
-            .range(..=offset)
-            .next_back()
-            .filter(|(start, cell)| **start + cell.size > offset)
-            .map(|(&start, _)| start);
-        let starts: Vec<u64> =
-            first.into_iter().chain(self.cells.range(offset + 1..end).map(|(&start, _)| start)).collect();
-        for start in starts {
-            let Some(cell) = self.cells.remove(&start) else { continue };
-            self.keep_part(context, &cell, start, start, offset);
-            self.keep_part(context, &cell, start, end, start + cell.size);
-        }
-    }
-
-    /// Puts back the bytes `from..to` of a cell that began at `start`.
-    fn keep_part(&mut self, context: &mut TermContext<'_, '_>, cell: &MemoryCell, start: u64, from: u64, to: u64) {
-        if from >= to {
-            return;
-        }
-        let value = match &cell.value {
-            Value::Undefined => Value::Undefined,
-            other => {
-                let term = context.as_term(other, 8 * cell.size as u32);
-                Value::Term(context.session.terms.extract(term, 8 * (from - start) as u32, 8 * (to - from) as u32))
-            }
-        };
-        self.cells.insert(from, MemoryCell { size: to - from, value });
-    }
-
-    fn pieces(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Vec<(u64, u64, Value)> {
-        let end = offset + size;
-        let mut pieces = Vec::new();
-        let mut at = offset;
-        while at < end {
-            let piece = self.piece_at(context, at, end);
-            at = piece.0 + piece.1;
-            pieces.push((piece.0 - offset, piece.1, piece.2));
-        }
-        pieces
-    }
-
-    fn piece_at(&self, context: &mut TermContext<'_, '_>, at: u64, end: u64) -> (u64, u64, Value) {
-        if let Some((&start, cell)) = self.cells.range(..=at).next_back()
-            && start + cell.size > at
-        {
-            let to = end.min(start + cell.size);
-            let undefined = matches!(cell.value, Value::Undefined);
-            let value = if undefined { Value::Undefined } else { self.read_piece(context, at, to - at) };
-            return (at, to - at, value);
-        }
-        let next = self.cells.range(at..end).next().map_or(end, |(&start, _)| start);
-        let size = (next - at).min(8);
-        (at, size, self.read(context, at, size))
-    }
-
-    /// Part of one cell; a whole cell keeps its value as it is.
-    fn read_piece(&self, context: &mut TermContext<'_, '_>, at: u64, size: u64) -> Value {
-        match self.cells.get(&at) {
-            Some(cell) if cell.size == size => cell.value.clone(),
-            _ => self.assemble(context, at, size.min(16)),
-        }
     }
 }

@@ -54,7 +54,7 @@ impl Executor<'_, '_> {
         self.outputs.clear();
         self.enter(driver, Vec::new(), &[]);
         loop {
-            if let Err(end) = self.execute_block() {
+            if let Err(end) = self.advance() {
                 return *end;
             }
         }

@@ -11,9 +11,9 @@ use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, Marker
 
 use crate::executor::Executor;
 use crate::inputs::InputSpace;
-use crate::loops::LoopExits;
 use crate::memory::{Contents, Memory, Origin};
 use crate::path::Path;
+use crate::plain::Decoded;
 use crate::value::{ObjectId, Pointer, Value};
 
 mod garbage;
@@ -41,7 +41,8 @@ pub struct Session<'p> {
     /// Elements that a pointer input may point to at most.
     pub pointer_elements: u64,
     pub(crate) image: Memory,
-    pub(crate) loops: IdVec<CodeFunctionId, Option<Rc<LoopExits>>>,
+    /// Functions that some path has entered.
+    decoded: IdVec<CodeFunctionId, Option<Rc<Decoded>>>,
     pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
@@ -69,7 +70,7 @@ impl<'p> Session<'p> {
             inputs: InputSpace::default(),
             pointer_elements,
             image: initial_memory(&program.code),
-            loops: program.code.functions.ids().map(|_| None).collect(),
+            decoded: program.code.functions.ids().map(|_| None).collect(),
             map_functions: map_functions(program),
             calls_before: 0,
             callers_of_state: Rc::from([]),
@@ -128,9 +129,9 @@ impl<'p> Session<'p> {
         Executor::new(self, model, limits).run()
     }
 
-    pub(crate) fn loop_exits(&mut self, function: CodeFunctionId) -> Rc<LoopExits> {
+    pub(crate) fn decoded(&mut self, function: CodeFunctionId) -> Rc<Decoded> {
         let code = &self.program.code.functions[function];
-        self.loops[function].get_or_insert_with(|| Rc::new(LoopExits::of(code))).clone()
+        Rc::clone(self.decoded[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
     }
 
     /// A value that nobody wrote: a variable that no test can set. Runs use the same ones in the same order.
@@ -151,6 +152,7 @@ impl<'p> Session<'p> {
     }
 
     /// Whether the map has a way from an event to a marker of the same activation.
+    #[inline]
     pub(crate) fn map_allows(&mut self, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
         self.successors.allows(&self.program.map, function, after, marker)
     }

@@ -1,5 +1,6 @@
 //! The dispatch: one line for each instruction and terminator.
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
@@ -8,40 +9,42 @@ use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
 use branchwise_program::map::{Event, Label, LabelValues, MarkerKind};
 
 use crate::address::{Access, Spot};
-use crate::executor::{Executor, LoopCount, Step};
+use crate::executor::{Executor, Step};
 use crate::inputs::InputKey;
 use crate::memory::{Contents, Origin};
 use crate::path::{Alternative, AlternativeKind, FaultKind, Output, PathEnd};
+use crate::plain::Place;
 use crate::value::{Pointer, Value, signed, truncate};
 
 /// Larger stack objects end the path: no machine has that much stack.
 const LARGEST_STACK_OBJECT: u64 = 64 << 20;
 
-/// Where execution goes on.
-pub(crate) enum Flow {
-    Next,
-    /// A function was entered.
-    Entered,
-}
-
 impl<'p> Executor<'_, 'p> {
-    /// Executes from the current instruction to the end of the block or into a call.
-    pub(crate) fn execute_block(&mut self) -> Step<()> {
+    /// Runs what is plain, then one operation that is not.
+    pub(crate) fn advance(&mut self) -> Step<()> {
         let frame = self.frame();
-        let (function, block, start) = (frame.function, frame.block, frame.next);
+        let (decoded, next) = (Rc::clone(&frame.decoded), frame.next);
+        let stopped = self.run_plain(&decoded, next);
+        self.general_step(decoded.place(stopped), stopped + 1)
+    }
+
+    /// Executes the instructions that an operation stands for, whatever their operands are.
+    fn general_step(&mut self, place: Place, next: usize) -> Step<()> {
+        let frame = self.frame();
+        (frame.block, frame.next) = (place.block, next);
+        let function = frame.function;
         let code = self.code;
-        let block = &code.functions[function].blocks[block];
-        for (index, instruction) in block.instructions.iter().enumerate().skip(start) {
+        let block = &code.functions[function].blocks[place.block];
+        let end = block.instructions.len().min(place.end as usize);
+        for index in place.first as usize..end {
             self.instruction = index as u32;
-            if let Flow::Entered = self.execute(instruction)? {
-                self.instructions += (index - start) as u64 + 1;
-                let caller = self.frames.len() - 2;
-                self.frames[caller].next = index + 1;
-                return Ok(());
-            }
+            self.execute(&block.instructions[index])?;
+        }
+        self.instructions += u64::from(place.cost);
+        if place.end as usize <= block.instructions.len() {
+            return Ok(());
         }
         self.instruction = block.instructions.len() as u32;
-        self.instructions += (block.instructions.len() - start) as u64 + 1;
         self.check_limits()?;
         self.terminate(&block.terminator)
     }
@@ -59,7 +62,7 @@ impl<'p> Executor<'_, 'p> {
         Ok(())
     }
 
-    fn execute(&mut self, instruction: &'p Instruction) -> Step<Flow> {
+    fn execute(&mut self, instruction: &'p Instruction) -> Step<()> {
         match instruction {
             Instruction::Binary(binary) => self.binary(binary)?,
             Instruction::Compare(compare) => self.compare(compare)?,
@@ -78,7 +81,7 @@ impl<'p> Executor<'_, 'p> {
             }
             Instruction::Store { width, value, address } => self.store(*width, value, address)?,
             Instruction::Address(address) => self.address(address)?,
-            Instruction::Call(call) => return self.call(call),
+            Instruction::Call(call) => self.call(call)?,
             Instruction::CopyMemory { to, from, size } => self.copy_memory(to, from, size)?,
             Instruction::SetMemory { to, byte, size } => self.set_memory(to, byte, size)?,
             Instruction::MarkCondition { out, marker, value } => {
@@ -93,7 +96,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::VolatileRead { address } => self.note_volatile(address),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
         }
-        Ok(Flow::Next)
+        Ok(())
     }
 
     fn terminate(&mut self, terminator: &'p Terminator) -> Step<()> {
@@ -128,14 +131,13 @@ impl<'p> Executor<'_, 'p> {
                 self.copy_buffer = values;
             }
         }
-        if edge.back {
-            self.count_iteration(edge)?;
-        } else {
-            self.frame().loops.retain(|count| count.head != edge.target);
-        }
+        let bound = self.limits.loop_iterations;
         let frame = self.frame();
+        if frame.enter_loop(edge.target, edge.back, bound).is_none() {
+            return Err(Box::new(PathEnd::LoopBound { location: self.location(), bound }));
+        }
         frame.block = edge.target;
-        frame.next = 0;
+        frame.next = frame.decoded.start(edge.target);
         Ok(())
     }
 
@@ -143,20 +145,6 @@ impl<'p> Executor<'_, 'p> {
         let function = self.frame().function;
         let width = self.code.functions[function].registers[register];
         self.wide_value(operand, width)
-    }
-
-    fn count_iteration(&mut self, edge: &Edge) -> Step<()> {
-        let bound = self.limits.loop_iterations;
-        let Some(count) = self.frame().loops.iter_mut().find(|count: &&mut LoopCount| count.head == edge.target) else {
-            return Ok(());
-        };
-        if std::mem::take(&mut count.open) {
-            count.iterations += 1;
-            if count.iterations > bound {
-                return Err(Box::new(PathEnd::LoopBound { location: self.location(), bound }));
-            }
-        }
-        Ok(())
     }
 
     fn branch(&mut self, condition: &Operand) -> Step<bool> {
@@ -208,7 +196,7 @@ impl<'p> Executor<'_, 'p> {
         let hard = |value: &Value| matches!(value, Value::Function(_) | Value::Undefined);
         if hard(then) || hard(otherwise) {
             let taken = self.decide(condition, [AlternativeKind::Continue; 2])?;
-            return Ok(if taken { then.clone() } else { otherwise.clone() });
+            return Ok(if taken { *then } else { *otherwise });
         }
         if Self::is_pointer(then) || Self::is_pointer(otherwise) {
             return Ok(self.pointer_choice(condition, then, otherwise));
@@ -232,11 +220,6 @@ impl<'p> Executor<'_, 'p> {
     pub(crate) fn load(&mut self, width: u32, address: &Operand) -> Step<Value> {
         let address = self.value(address);
         let size = u64::from(width.div_ceil(8));
-        if let Value::Pointer(pointer) = &address
-            && let Some(bits) = self.memory.read_plain_local(*pointer, size)
-        {
-            return Ok(Value::Bits(bits));
-        }
         let value = match self.resolve(&address, size, Access::Read)? {
             Spot::At(pointer) => self.memory.read(self.session, pointer.object, pointer.offset, size),
             Spot::OneOf { object, offset, places } => self.read_one_of(object, offset, &places, size)?,
@@ -361,10 +344,7 @@ impl<'p> Executor<'_, 'p> {
         }
         let from = self.range(from, size, Access::Read)?;
         let to = self.range(to, size, Access::Write)?;
-        let pieces = self.memory.pieces(self.session, from.object, from.offset, size);
-        for (at, size, value) in pieces {
-            self.memory.write(self.session, to.object, to.offset + at, size, value);
-        }
+        self.memory.copy(self.session, to, from, size);
         self.instructions += size / 8;
         Ok(())
     }
@@ -377,8 +357,9 @@ impl<'p> Executor<'_, 'p> {
         }
         let byte = self.value(byte);
         let to = self.range(to, size, Access::Write)?;
-        for at in 0..size {
-            self.memory.write(self.session, to.object, to.offset + at, 1, byte.clone());
+        match byte {
+            Value::Bits(bits) => self.memory.set(self.session, to, size, bits as u8),
+            value => (0..size).for_each(|at| self.memory.write(self.session, to.object, to.offset + at, 1, value)),
         }
         self.instructions += size / 8;
         Ok(())
@@ -494,6 +475,7 @@ impl<'p> Executor<'_, 'p> {
             && matches!(object.origin, Origin::Global { .. })
         {
             object.origin = Origin::Input(shape);
+            self.memory.forget_touches(to.object);
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! What registers and memory cells hold.
 
-use std::rc::Rc;
-
 use branchwise_constraints::TermId;
 use branchwise_program::CodeFunctionId;
 
@@ -9,24 +7,36 @@ use branchwise_program::CodeFunctionId;
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectId(pub u32);
 
-/// Constants are immediate and take the fast path; everything else is a term or a pointer.
-#[derive(Debug, Clone)]
+/// Constants are immediate and take the fast path; everything else is a term or a pointer. Two machine words that are
+/// copied freely: a register file full of them needs no reference counts.
+#[derive(Debug, Copy, Clone)]
 pub(crate) enum Value {
     /// Up to 64 bits, the bits above the width are zero. Also a pointer that points nowhere (null).
     Bits(u64),
     Term(TermId),
     Pointer(Pointer),
     /// A pointer with a symbolic offset, or one of several pointers.
-    Choice(Rc<Vec<Target>>),
+    Choice(Choice),
     Function(CodeFunctionId),
     /// Never written.
     Undefined,
 }
 
+const _: () = assert!(size_of::<Value>() == 16);
+
+/// Packed, so that a value's tag fits beside it in two words; its fields are aligned there nevertheless.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[repr(C, packed(4))]
 pub(crate) struct Pointer {
     pub object: ObjectId,
     pub offset: u64,
+}
+
+/// The targets of a symbolic pointer, as a range of the path's [`Memory::targets`](crate::memory::Memory::targets).
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub first: u32,
+    pub count: u32,
 }
 
 /// One possibility of a symbolic pointer. The guards of a choice exclude each other and one of them holds.

@@ -7,26 +7,44 @@ use branchwise_program::{FunctionId, Id, IdVec, MarkerId, NodeId};
 /// Filled as paths ask; looked up at every event, so it is dense.
 #[derive(Debug)]
 pub(super) struct Successors {
-    after_entry: IdVec<FunctionId, Option<Vec<MarkerId>>>,
-    /// By marker, then by outcome.
-    after_event: IdVec<MarkerId, Vec<Option<Vec<MarkerId>>>>,
+    /// By entry of a function, then by marker and outcome.
+    next: Vec<Option<Vec<MarkerId>>>,
+    /// For each of these the marker that was last found there: hardly ever is there another one.
+    last: Vec<Option<MarkerId>>,
+    /// Where a marker's outcomes begin.
+    outcomes: IdVec<MarkerId, usize>,
 }
 
 impl Successors {
     pub(super) fn new(map: &Map) -> Self {
-        Successors {
-            after_entry: map.functions.ids().map(|_| None).collect(),
-            after_event: map.markers.values().map(|marker| vec![None; marker.outcomes() as usize]).collect(),
-        }
+        let mut count = map.functions.len();
+        let outcomes = map.markers.values().map(|marker| {
+            let first = count;
+            count += marker.outcomes() as usize;
+            first
+        });
+        let outcomes = outcomes.collect();
+        Successors { next: vec![None; count], last: vec![None; count], outcomes }
     }
 
     /// Whether a marker may be the next one after an event of the same activation (`None`: after its entry).
+    #[inline]
     pub(super) fn allows(&mut self, map: &Map, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
-        let slot = match after {
-            None => &mut self.after_entry[function],
-            Some(event) => &mut self.after_event[event.marker][event.outcome as usize],
+        let place = match after {
+            None => function.index(),
+            Some(event) => self.outcomes[event.marker] + event.outcome as usize,
         };
-        slot.get_or_insert_with(|| next_markers(map, function, after)).contains(&marker)
+        self.last[place] == Some(marker) || self.find(place, map, function, after, marker)
+    }
+
+    #[cold]
+    fn find(&mut self, place: usize, map: &Map, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
+        let next = self.next[place].get_or_insert_with(|| next_markers(map, function, after));
+        let allowed = next.contains(&marker);
+        if allowed {
+            self.last[place] = Some(marker);
+        }
+        allowed
     }
 }
 

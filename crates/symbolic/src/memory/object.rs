@@ -1,0 +1,342 @@
+//! One object: bytes, for each of them what it is, and above them cells for what is symbolic or a pointer.
+
+use branchwise_constraints::{FastMap, TermId};
+
+use super::{Contents, Origin, TermContext};
+use crate::value::{ObjectId, Pointer, Value};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Object {
+    /// Bytes.
+    pub size: u64,
+    /// Its size as a term of 64 bits, where an input decides it; at most `size`.
+    pub symbolic_size: Option<TermId>,
+    pub origin: Origin,
+    pub writable: bool,
+    bytes: Vec<u8>,
+    /// What each byte is; empty while all of them are plain.
+    kinds: Vec<u8>,
+    /// By the offset of their first byte, but for pointers that fit into their own bytes. Never walked in its own order, which is not decided.
+    cells: FastMap<u64, Cell>,
+}
+
+#[derive(Debug, Copy, Clone)]
+struct Cell {
+    size: u64,
+    value: Value,
+}
+
+/// Kinds of bytes. Nobody wrote it: the zero that new memory is made of.
+const UNDEFINED: u8 = 0;
+/// `bytes` holds it.
+const PLAIN: u8 = 1;
+/// The first of a cell.
+const FIRST: u8 = 2;
+/// Another one of a cell.
+const INNER: u8 = 3;
+/// The first of a cell with a pointer that `bytes` holds: its object, then its offset, 32 bits each.
+const POINTER: u8 = 4;
+
+impl Default for Object {
+    fn default() -> Self {
+        Object::new(0, Origin::Stack, Contents::Zero)
+    }
+}
+
+impl Object {
+    pub(super) fn new(size: u64, origin: Origin, contents: Contents) -> Self {
+        let uninitialised = contents == Contents::Uninitialised;
+        Object {
+            size,
+            symbolic_size: None,
+            origin,
+            writable: true,
+            bytes: vec![0; size as usize],
+            kinds: if uninitialised { vec![UNDEFINED; size as usize] } else { Vec::new() },
+            cells: FastMap::default(),
+        }
+    }
+
+    /// Makes it what `new` would, in the buffers that it has.
+    pub(super) fn reset(&mut self, size: u64, origin: Origin, contents: Contents) {
+        if size as usize > self.bytes.capacity() {
+            *self = Object::new(size, origin, contents);
+            return;
+        }
+        (self.size, self.symbolic_size, self.origin, self.writable) = (size, None, origin, true);
+        self.bytes.clear();
+        self.bytes.resize(size as usize, 0);
+        self.kinds.clear();
+        if contents == Contents::Uninitialised {
+            self.kinds.resize(size as usize, UNDEFINED);
+        }
+        self.cells.clear();
+    }
+
+    /// Puts bytes where no cell is yet.
+    pub(crate) fn write_bytes(&mut self, offset: u64, bytes: &[u8]) {
+        self.bytes[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
+        self.mark(offset, bytes.len() as u64, PLAIN);
+    }
+
+    /// Puts a pointer where no cell is yet.
+    pub(crate) fn put_pointer(&mut self, offset: u64, value: Value) {
+        self.put_cell(offset, 8, value);
+    }
+
+    fn put_cell(&mut self, offset: u64, size: u64, value: Value) {
+        self.mark(offset, size, INNER);
+        if let Value::Pointer(pointer) = value
+            && let (8, Ok(into)) = (size, u32::try_from(pointer.offset))
+        {
+            self.kinds[offset as usize] = POINTER;
+            let bytes = u64::from(pointer.object.0) | u64::from(into) << 32;
+            self.bytes[offset as usize..][..8].copy_from_slice(&bytes.to_le_bytes());
+            return;
+        }
+        self.kinds[offset as usize] = FIRST;
+        self.cells.insert(offset, Cell { size, value });
+    }
+
+    /// The cell that begins here.
+    #[inline(always)]
+    fn cell_at(&self, offset: u64) -> Option<Cell> {
+        match self.kind(offset) {
+            FIRST => self.cells.get(&offset).copied(),
+            POINTER => {
+                let bytes = u64::from_le_bytes(*self.bytes.get(offset as usize..)?.first_chunk()?);
+                let pointer = Pointer { object: ObjectId(bytes as u32), offset: bytes >> 32 };
+                Some(Cell { size: 8, value: Value::Pointer(pointer) })
+            }
+            _ => None,
+        }
+    }
+
+    fn mark(&mut self, offset: u64, size: u64, kind: u8) {
+        if self.kinds.is_empty() {
+            if kind == PLAIN {
+                return;
+            }
+            self.kinds = vec![PLAIN; self.size as usize];
+        }
+        self.kinds[offset as usize..(offset + size) as usize].fill(kind);
+    }
+
+    fn kind(&self, at: u64) -> u8 {
+        self.kinds.get(at as usize).copied().unwrap_or(PLAIN)
+    }
+
+    /// The kinds in a range; empty if the object is plain everywhere.
+    fn kinds(&self, offset: u64, size: u64) -> &[u8] {
+        if self.kinds.is_empty() { &[] } else { &self.kinds[offset as usize..(offset + size) as usize] }
+    }
+
+    /// `N` bytes inside the object, all of them plain.
+    #[inline(always)]
+    pub(crate) fn read_bits<const N: usize>(&self, offset: usize) -> Option<u64> {
+        let bytes = self.bytes.get(offset..)?.first_chunk::<N>()?;
+        if !self.kinds.is_empty() && self.kinds.get(offset..)?.first_chunk::<N>()? != &[PLAIN; N] {
+            return None;
+        }
+        let mut wide = [0; 8];
+        wide[..N].copy_from_slice(bytes);
+        Some(u64::from_le_bytes(wide))
+    }
+
+    /// `N` bytes inside the object that are one cell, or that nobody wrote.
+    #[inline(always)]
+    pub(crate) fn read_piece<const N: usize>(&self, offset: usize) -> Option<Value> {
+        let kinds = self.kinds.get(offset..)?.first_chunk::<N>()?;
+        if kinds[0] >= FIRST {
+            return self.cell_at(offset as u64).filter(|cell| cell.size == N as u64).map(|cell| cell.value);
+        }
+        (*kinds == [UNDEFINED; N]).then_some(Value::Undefined)
+    }
+
+    /// Writes `N` bytes inside the object: bits over what is no cell, other cells over that or over exactly one cell; else
+    /// does nothing.
+    #[inline(always)]
+    pub(crate) fn write_piece<const N: usize>(&mut self, offset: usize, value: Value) -> bool {
+        match value {
+            Value::Bits(bits) => self.write_bits::<N>(offset, bits).is_some(),
+            Value::Undefined => false,
+            value => self.write_cell(offset as u64, N as u64, value).is_some(),
+        }
+    }
+
+    #[inline(always)]
+    fn write_bits<const N: usize>(&mut self, offset: usize, bits: u64) -> Option<()> {
+        let bytes = self.bytes.get_mut(offset..)?.first_chunk_mut::<N>()?;
+        if !self.kinds.is_empty() {
+            let kinds = self.kinds.get_mut(offset..)?.first_chunk_mut::<N>()?;
+            if *kinds != [PLAIN; N] {
+                if kinds.iter().any(|&kind| kind >= FIRST) {
+                    return None;
+                }
+                *kinds = [PLAIN; N];
+            }
+        }
+        bytes.copy_from_slice(&bits.to_le_bytes()[..N]);
+        Some(())
+    }
+
+    fn write_cell(&mut self, offset: u64, size: u64, value: Value) -> Option<()> {
+        if offset >= self.size || size > self.size - offset {
+            return None;
+        }
+        let exact = self.cell_at(offset).is_some_and(|cell| cell.size == size);
+        if !exact && self.kinds(offset, size).iter().any(|&kind| kind >= FIRST) {
+            return None;
+        }
+        if self.kind(offset) == FIRST {
+            self.cells.remove(&offset);
+        }
+        self.put_cell(offset, size, value);
+        Some(())
+    }
+
+    pub(super) fn read(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
+        let kinds = self.kinds(offset, size);
+        if kinds.iter().all(|&kind| kind == PLAIN) {
+            return self.read_plain(context, offset, size);
+        }
+        if let Some(cell) = self.cell_at(offset).filter(|cell| cell.size == size) {
+            return cell.value;
+        }
+        if kinds.iter().all(|&kind| kind == UNDEFINED) {
+            return Value::Undefined;
+        }
+        self.assemble(context, offset, size)
+    }
+
+    fn read_plain(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
+        let bytes = &self.bytes[offset as usize..(offset + size) as usize];
+        let mut wide = [0; 16];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let bits = u128::from_le_bytes(wide);
+        if size <= 8 {
+            Value::Bits(bits as u64)
+        } else {
+            Value::Term(context.session.terms.constant(bits, 8 * size as u32))
+        }
+    }
+
+    /// The bytes of a range in which all are plain.
+    pub(super) fn plain_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
+        let plain = self.kinds(offset, size).iter().all(|&kind| kind == PLAIN);
+        plain.then(|| &self.bytes[offset as usize..(offset + size) as usize])
+    }
+
+    /// Byte by byte, lowest address in the lowest bits.
+    fn assemble(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
+        let mut whole = None;
+        for at in offset..offset + size {
+            let byte = self.byte_term(context, at);
+            whole = Some(match whole {
+                None => byte,
+                Some(low) => context.session.terms.concat(byte, low),
+            });
+        }
+        let whole = whole.expect("reads have at least one byte");
+        match context.session.terms.as_constant(whole) {
+            Some(bits) if size <= 8 => Value::Bits(bits as u64),
+            _ => Value::Term(whole),
+        }
+    }
+
+    fn byte_term(&self, context: &mut TermContext<'_, '_>, at: u64) -> TermId {
+        let Some((start, cell)) = self.cell_over(at) else {
+            return match self.kind(at) {
+                UNDEFINED => context.as_term(&Value::Undefined, 8),
+                _ => context.session.terms.constant(u128::from(self.bytes[at as usize]), 8),
+            };
+        };
+        let value = context.as_term(&cell.value, 8 * cell.size as u32);
+        if context.session.terms.width(value) == 8 {
+            value
+        } else {
+            context.session.terms.extract(value, 8 * (at - start) as u32, 8)
+        }
+    }
+
+    /// The cell that a byte belongs to, with its first offset. Cells are a few bytes long.
+    fn cell_over(&self, at: u64) -> Option<(u64, Cell)> {
+        if self.kind(at) < FIRST {
+            return None;
+        }
+        let start = (0..=at).rev().find(|&start| self.kind(start) != INNER)?;
+        self.cell_at(start).map(|cell| (start, cell))
+    }
+
+    pub(super) fn write(&mut self, context: &mut TermContext<'_, '_>, offset: u64, size: u64, value: Value) {
+        self.carve(context, offset, size);
+        match value {
+            Value::Bits(bits) if size <= 8 => self.write_bytes(offset, &bits.to_le_bytes()[..size as usize]),
+            Value::Undefined => self.mark(offset, size, UNDEFINED),
+            value => self.put_cell(offset, size, value),
+        }
+    }
+
+    /// Writes plain bytes over whatever is there.
+    pub(super) fn write_run(&mut self, context: &mut TermContext<'_, '_>, offset: u64, bytes: &[u8]) {
+        self.carve(context, offset, bytes.len() as u64);
+        self.write_bytes(offset, bytes);
+    }
+
+    /// Removes the cells in a range; what of them lies outside it stays.
+    fn carve(&mut self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) {
+        let end = offset + size;
+        if self.kinds(offset, size).iter().all(|&kind| kind < FIRST) {
+            return;
+        }
+        let mut at = offset;
+        while at < end {
+            let Some((start, cell)) = self.cell_over(at) else {
+                at += 1;
+                continue;
+            };
+            self.cells.remove(&start);
+            self.mark(start, cell.size, UNDEFINED);
+            self.keep_part(context, &cell, start, start, offset);
+            self.keep_part(context, &cell, start, end, start + cell.size);
+            at = start + cell.size;
+        }
+    }
+
+    /// Puts back the bytes `from..to` of a cell that began at `start`.
+    fn keep_part(&mut self, context: &mut TermContext<'_, '_>, cell: &Cell, start: u64, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        let term = context.as_term(&cell.value, 8 * cell.size as u32);
+        let part = context.session.terms.extract(term, 8 * (from - start) as u32, 8 * (to - from) as u32);
+        self.put_cell(from, to - from, Value::Term(part));
+    }
+
+    pub(super) fn pieces(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Vec<(u64, u64, Value)> {
+        let end = offset + size;
+        let mut pieces = Vec::new();
+        let mut at = offset;
+        while at < end {
+            let (size, value) = self.piece_at(context, at, end);
+            pieces.push((at - offset, size, value));
+            at += size;
+        }
+        pieces
+    }
+
+    fn piece_at(&self, context: &mut TermContext<'_, '_>, at: u64, end: u64) -> (u64, Value) {
+        if let Some((start, cell)) = self.cell_over(at) {
+            let size = end.min(start + cell.size) - at;
+            let whole = start == at && size == cell.size;
+            return (size, if whole { cell.value } else { self.assemble(context, at, size) });
+        }
+        let kind = self.kind(at);
+        let run = |end: u64| (at..end).take_while(|&next| self.kind(next) == kind).count() as u64;
+        if kind == UNDEFINED {
+            return (run(end), Value::Undefined);
+        }
+        let size = run(end.min(at + 8));
+        (size, self.read(context, at, size))
+    }
+}

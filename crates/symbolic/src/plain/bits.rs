@@ -1,0 +1,134 @@
+//! Arithmetic on plain bits of any width up to 64. `unused` is 64 less the width: shifted left by it, the sign of a number
+//! is the machine's, and the machine's overflow is the number's. `None`: undefined in C, or rare.
+
+#[inline(always)]
+fn high(bits: u64, unused: u32) -> i64 {
+    (bits << unused) as i64
+}
+
+#[inline(always)]
+fn low(number: i64, unused: u32) -> u64 {
+    number as u64 >> unused
+}
+
+/// The number that the bits stand for. Nearly all have 32 or 64 bits, and shifts by a distance that is not known when the
+/// executor is compiled cost more than the test.
+#[inline(always)]
+pub(super) fn signed(bits: u64, unused: u32) -> i64 {
+    match unused {
+        32 => i64::from(bits as i32),
+        0 => bits as i64,
+        _ => odd_signed(bits, unused),
+    }
+}
+
+#[cold]
+fn odd_signed(bits: u64, unused: u32) -> i64 {
+    high(bits, unused) >> unused
+}
+
+/// The bits of a number that may have more than there is room for.
+#[inline(always)]
+fn wrapped(number: u64, unused: u32) -> u64 {
+    match unused {
+        32 => u64::from(number as u32),
+        0 => number,
+        _ => odd_wrapped(number, unused),
+    }
+}
+
+#[cold]
+fn odd_wrapped(number: u64, unused: u32) -> u64 {
+    number << unused >> unused
+}
+
+#[inline(always)]
+pub(super) fn add(left: u64, right: u64, unused: u32) -> Option<u64> {
+    Some(wrapped(left.wrapping_add(right), unused))
+}
+
+#[inline(always)]
+pub(super) fn sub(left: u64, right: u64, unused: u32) -> Option<u64> {
+    Some(wrapped(left.wrapping_sub(right), unused))
+}
+
+#[inline(always)]
+pub(super) fn mul(left: u64, right: u64, unused: u32) -> Option<u64> {
+    Some(wrapped(left.wrapping_mul(right), unused))
+}
+
+#[inline(always)]
+pub(super) fn add_signed(left: u64, right: u64, unused: u32) -> Option<u64> {
+    match unused {
+        32 => (left as i32).checked_add(right as i32).map(|sum| u64::from(sum as u32)),
+        _ => high(left, unused).checked_add(high(right, unused)).map(|sum| low(sum, unused)),
+    }
+}
+
+#[inline(always)]
+pub(super) fn sub_signed(left: u64, right: u64, unused: u32) -> Option<u64> {
+    match unused {
+        32 => (left as i32).checked_sub(right as i32).map(|difference| u64::from(difference as u32)),
+        _ => high(left, unused).checked_sub(high(right, unused)).map(|difference| low(difference, unused)),
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_signed(left: u64, right: u64, unused: u32) -> Option<u64> {
+    match unused {
+        32 => (left as i32).checked_mul(right as i32).map(|product| u64::from(product as u32)),
+        _ => high(left, unused).checked_mul(signed(right, unused)).map(|product| low(product, unused)),
+    }
+}
+
+#[inline(always)]
+pub(super) fn divide_signed(left: u64, right: u64, unused: u32) -> Option<u64> {
+    divide(left, right, unused, |left, right| left / right, |left, right| left / right)
+}
+
+#[inline(always)]
+pub(super) fn remainder_signed(left: u64, right: u64, unused: u32) -> Option<u64> {
+    divide(left, right, unused, |left, right| left % right, |left, right| left % right)
+}
+
+/// Division by -1, which may overflow, is rare. Machines divide 32 bits much faster than 64.
+#[inline(always)]
+fn divide(
+    left: u64,
+    right: u64,
+    unused: u32,
+    narrow: impl Fn(i32, i32) -> i32,
+    wide: impl Fn(i64, i64) -> i64,
+) -> Option<u64> {
+    let (left, right) = (signed(left, unused), signed(right, unused));
+    if right == 0 || right == -1 {
+        return None;
+    }
+    let result = if unused >= 32 { i64::from(narrow(left as i32, right as i32)) } else { wide(left, right) };
+    Some(wrapped(result as u64, unused))
+}
+
+#[inline(always)]
+pub(super) fn shift_left(bits: u64, by: u64, unused: u32) -> Option<u64> {
+    in_width(by, unused).then(|| wrapped(bits << by, unused))
+}
+
+#[inline(always)]
+pub(super) fn shift_right(bits: u64, by: u64, unused: u32) -> Option<u64> {
+    in_width(by, unused).then(|| bits >> by)
+}
+
+#[inline(always)]
+pub(super) fn shift_right_signed(bits: u64, by: u64, unused: u32) -> Option<u64> {
+    in_width(by, unused).then(|| wrapped((signed(bits, unused) >> by) as u64, unused))
+}
+
+#[inline(always)]
+fn in_width(by: u64, unused: u32) -> bool {
+    by < u64::from(64 - unused)
+}
+
+#[inline(always)]
+pub(super) fn sign_extend(bits: u64, unused_from: u8, unused_to: u8) -> u64 {
+    wrapped(signed(bits, u32::from(unused_from)) as u64, u32::from(unused_to))
+}
