@@ -22,6 +22,6 @@ mod terms;
 pub use answer::{Answer, Evidence, Layer, Reason, Solved, Statistics};
 pub use display::Displayed;
 pub use model::{Evaluator, Model, evaluate, holds};
-pub use smt::smt_worker_main;
+pub use smt::{Workers, smt_worker_main};
 pub use solver::{Limits, Solver, SolverSettings};
 pub use terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};

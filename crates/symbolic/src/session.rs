@@ -1,5 +1,6 @@
 //! What all paths of one unit under test share.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +30,8 @@ pub struct RunLimits<'a> {
     /// Iterations of one loop whose end was open.
     pub loop_iterations: u64,
     pub call_depth: u64,
+    /// Terms of the session, those of earlier runs included: what bounds its memory.
+    pub terms: usize,
     pub interrupt: &'a AtomicBool,
 }
 
@@ -41,41 +44,74 @@ pub struct Session<'p> {
     /// Elements that a pointer input may point to at most.
     pub pointer_elements: u64,
     pub(crate) image: Memory,
-    pub(crate) loops: IdVec<CodeFunctionId, Option<Rc<LoopExits>>>,
-    pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
+    loops: Rc<RefCell<LoopTable>>,
+    pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
     driver: CodeFunctionId,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
-    successors: Successors,
+    successors: Rc<RefCell<Successors>>,
     /// How many garbage variables the current run has used.
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
     pub(crate) looks_at_addresses: bool,
 }
 
-impl<'p> Session<'p> {
-    /// `None` if the function has no driver.
-    pub fn new(program: &'p Program, function: FunctionId, pointer_elements: u64) -> Option<Self> {
-        let driver = program.map.functions[function].driver.as_ref().ok()?;
-        let driver = program.code.function_named(driver)?;
-        Some(Session {
+type LoopTable = IdVec<CodeFunctionId, Option<Rc<LoopExits>>>;
+
+/// What all sessions of one program and thread share, worked out once: its cost grows with the whole program, while that
+/// of a session shall grow with the function alone.
+#[derive(Clone)]
+pub struct Prepared<'p> {
+    program: &'p Program,
+    drivers: Rc<HashMap<&'p str, CodeFunctionId>>,
+    image: Memory,
+    loops: Rc<RefCell<LoopTable>>,
+    map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
+    successors: Rc<RefCell<Successors>>,
+}
+
+impl<'p> Prepared<'p> {
+    pub fn new(program: &'p Program) -> Self {
+        let by_name = program.code.functions.iter().map(|(id, function)| (function.name.as_str(), id));
+        let loops: LoopTable = program.code.functions.ids().map(|_| None).collect();
+        Prepared {
             program,
+            drivers: Rc::new(by_name.collect()),
+            image: initial_memory(&program.code),
+            loops: Rc::new(RefCell::new(loops)),
+            map_functions: Rc::new(map_functions(program)),
+            successors: Rc::new(RefCell::new(Successors::new(&program.map))),
+        }
+    }
+
+    /// `None` if the function has no driver.
+    pub fn session(&self, function: FunctionId, pointer_elements: u64) -> Option<Session<'p>> {
+        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
+        Some(Session {
+            program: self.program,
             function,
             terms: Terms::new(),
             inputs: InputSpace::default(),
             pointer_elements,
-            image: initial_memory(&program.code),
-            loops: program.code.functions.ids().map(|_| None).collect(),
-            map_functions: map_functions(program),
-            driver,
+            image: self.image.clone(),
+            loops: self.loops.clone(),
+            map_functions: self.map_functions.clone(),
+            driver: *self.drivers.get(driver.as_str())?,
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
-            successors: Successors::new(&program.map),
+            successors: self.successors.clone(),
             garbage_used: 0,
             looks_at_addresses: false,
         })
+    }
+}
+
+impl<'p> Session<'p> {
+    /// `None` if the function has no driver. For many functions of one program use [`Prepared::session`].
+    pub fn new(program: &'p Program, function: FunctionId, pointer_elements: u64) -> Option<Self> {
+        Prepared::new(program).session(function, pointer_elements)
     }
 
     /// Executes the path that the model's inputs take.
@@ -88,7 +124,7 @@ impl<'p> Session<'p> {
 
     pub(crate) fn loop_exits(&mut self, function: CodeFunctionId) -> Rc<LoopExits> {
         let code = &self.program.code.functions[function];
-        self.loops[function].get_or_insert_with(|| Rc::new(LoopExits::of(code))).clone()
+        self.loops.borrow_mut()[function].get_or_insert_with(|| Rc::new(LoopExits::of(code))).clone()
     }
 
     /// A value that nobody wrote: a variable that no test can set. Runs use the same ones in the same order.
@@ -110,7 +146,7 @@ impl<'p> Session<'p> {
 
     /// Whether the map has a way from an event to a marker of the same activation.
     pub(crate) fn map_allows(&mut self, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
-        self.successors.allows(&self.program.map, function, after, marker)
+        self.successors.borrow_mut().allows(&self.program.map, function, after, marker)
     }
 
     /// Whether the value of a term depends on bits that nobody wrote.
