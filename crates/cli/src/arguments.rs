@@ -1,5 +1,6 @@
 //! The arguments; their doc comments are the `--help`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -34,9 +35,13 @@ pub enum Command {
 /// Branchwise; 130 interrupted (what was found is kept).
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
-    /// C files to generate tests for
-    #[arg(value_name = "FILE", required = true)]
+    /// C files to generate tests for [default: with -p, all C files of the project]
+    #[arg(value_name = "FILE", required_unless_present = "project")]
     pub files: Vec<PathBuf>,
+
+    /// Folder with compile_commands.json, which says how each file is compiled
+    #[arg(short = 'p', value_name = "DIR")]
+    pub project: Option<PathBuf>,
 
     /// Only this function; may be given several times [default: every function of the files]
     #[arg(long = "function", value_name = "NAME")]
@@ -61,6 +66,14 @@ pub struct GenerateArguments {
     /// Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
     #[arg(long, value_name = "N", conflicts_with = "time")]
     pub steps: Option<u64>,
+
+    /// Memory for each function; its exploration ends there
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
+    pub memory: u64,
+
+    /// Functions that are treated at the same time; the result does not depend on it [default: number of processors]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
 
     /// Start of the random choices: the same seed gives the same tests
     #[arg(long, value_name = "N", default_value_t = 0)]

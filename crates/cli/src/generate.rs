@@ -1,67 +1,35 @@
 //! `branchwise generate`: from files to a table, JSON and a written suite.
 
 use std::io::{IsTerminal, Stderr, Write, stderr, stdout};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use branchwise_generate::{Generation, Progress, Report, Settings};
-use branchwise_program::map::Map;
+use branchwise_generate::Settings;
 use branchwise_report::{FileReport, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
 use crate::arguments::GenerateArguments;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::pipeline::{Loaded, Workshop, selected};
-
-/// What was found in one file, with everything that the report needs of it.
-#[derive(Debug)]
-pub struct GeneratedFile {
-    pub source: PathBuf,
-    pub map: Map,
-    pub report: Report,
-    /// See [`branchwise_report::keeps_state`].
-    pub keeps_state: bool,
-}
+use crate::pipeline::Workshop;
+use crate::schedule::{self, GeneratedFile, Results, Work};
+use crate::sources::{self, SourceFile, Sources};
 
 /// Runs the command: generates, writes the suite and prints.
 pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
-    check_files(&arguments.files)?;
     let interrupted = interrupt::watch()?;
-    let mut progress = progress_view(arguments);
-    let generated = run_generate(arguments, &interrupted, &mut |event| progress.show(event));
-    progress.finish();
-    let Generated { files, failures } = generated?;
-    let files: Vec<FileReport> = files.iter().map(|file| file_report(file, &arguments.flags)).collect();
-    let written = write(arguments, &files)?;
-    print(arguments, &files, &written)?;
-    failures.iter().for_each(CliError::tell);
-    let worst = failures.iter().map(|failure| failure.kind.exit()).max();
-    Ok(worst.unwrap_or_else(|| exit(arguments, &files, interrupted.load(Ordering::SeqCst))))
-}
-
-/// Everything that was found, and the files that could not be used.
-pub struct Generated {
-    pub files: Vec<GeneratedFile>,
-    pub failures: Vec<CliError>,
-}
-
-/// Analyses each file, generates tests for its functions and replays them. Stops early, with what was found, when
-/// `interrupted` is set. A file that cannot be used does not stop the others.
-fn run_generate(
-    arguments: &GenerateArguments,
-    interrupted: &Arc<AtomicBool>,
-    show: &mut dyn FnMut(&Progress),
-) -> Result<Generated, CliError> {
-    let workshop = Workshop::find()?;
-    let (loaded, mut failures) = load_files(arguments, &workshop);
-    check_names(arguments, &loaded)?;
-    let settings = settings(arguments, interrupted);
+    let Sources { files: sources, mut failures, notes } = Sources::of(arguments)?;
+    if !arguments.quiet {
+        notes.iter().for_each(|note| sources::tell(note));
+    }
+    let found = run(arguments, &sources, &interrupted)?;
+    let unread = found.iter().filter(|file| file.is_none()).count();
     let mut files = Vec::new();
-    for (source, loaded) in loaded {
-        match generate_file(&workshop, &source, loaded, arguments, &settings, show) {
+    for result in found.into_iter().flatten() {
+        match result {
             Ok(file) => files.push(file),
             Err(error) => failures.push(error),
         }
@@ -69,42 +37,34 @@ fn run_generate(
     if files.is_empty() && failures.len() == 1 {
         return Err(failures.remove(0));
     }
-    Ok(Generated { files, failures })
+    let files: Vec<FileReport> = files.iter().map(file_report).collect();
+    let written = write(arguments, &files)?;
+    print(arguments, &files, &written)?;
+    failures.iter().for_each(CliError::tell);
+    if unread > 0 {
+        sources::tell(&format!("interrupted before {unread} files were read"));
+    }
+    Ok(exit(arguments, &files, &failures, interrupted.load(Ordering::SeqCst)))
 }
 
-fn load_files(arguments: &GenerateArguments, workshop: &Workshop) -> (Vec<(PathBuf, Loaded)>, Vec<CliError>) {
-    let (mut loaded, mut failures) = (Vec::new(), Vec::new());
-    for file in &arguments.files {
-        match workshop.load(file, &arguments.flags) {
-            Ok(unit) if unit.program.map.functions.is_empty() => failures.push(no_functions(file)),
-            Ok(unit) => loaded.push((file.clone(), unit)),
-            Err(error) => failures.push(error),
-        }
+fn run(
+    arguments: &GenerateArguments,
+    sources: &[SourceFile],
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Results, CliError> {
+    if sources.is_empty() {
+        return Ok(Vec::new());
     }
-    (loaded, failures)
-}
-
-fn no_functions(file: &Path) -> CliError {
-    CliError::input(format!("{} defines no function", file.display())).with_hint("name a file with function bodies")
-}
-
-/// Every name that the user gives must be a function of some file.
-fn check_names(arguments: &GenerateArguments, loaded: &[(PathBuf, Loaded)]) -> Result<(), CliError> {
-    if loaded.is_empty() {
-        return Ok(());
-    }
-    let known: Vec<&str> = loaded
-        .iter()
-        .flat_map(|(_, unit)| unit.program.map.functions.values())
-        .map(|function| function.name.as_str())
-        .collect();
-    for name in &arguments.functions {
-        if !known.contains(&name.as_str()) {
-            let files: Vec<String> = loaded.iter().map(|(file, _)| file.display().to_string()).collect();
-            return Err(CliError::no_such_function(name, &files.join(", "), known.iter().copied()));
-        }
-    }
-    Ok(())
+    let workshop = Workshop::find()?;
+    let settings = settings(arguments, interrupted);
+    let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let jobs = arguments.jobs.unwrap_or(processors);
+    let work = Work { workshop: &workshop, sources, names: &arguments.functions, settings: &settings, jobs };
+    let progress = Mutex::new(progress_view(arguments));
+    let view = || progress.lock().unwrap_or_else(PoisonError::into_inner);
+    let results = schedule::run(&work, &|event| view().show(event));
+    view().finish();
+    results
 }
 
 fn settings(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>) -> Settings {
@@ -112,43 +72,11 @@ fn settings(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>) -> Set
         time: Duration::from_secs_f64(arguments.time),
         steps: arguments.steps,
         seed: arguments.seed,
+        memory_megabytes: arguments.memory,
         worker: std::env::current_exe().ok(),
         interrupt: Arc::clone(interrupted),
         scope: arguments.scope.into(),
     }
-}
-
-fn generate_file(
-    workshop: &Workshop,
-    source: &Path,
-    loaded: Loaded,
-    arguments: &GenerateArguments,
-    settings: &Settings,
-    show: &mut dyn FnMut(&Progress),
-) -> Result<GeneratedFile, CliError> {
-    let functions = selected(&loaded.program.map, &arguments.functions);
-    show(&Progress::FileLoaded { functions: functions.len() });
-    let mut harness = workshop.harness(&loaded)?;
-    let compiler = workshop.compiler_version()?;
-    let generation = Generation { program: &loaded.program, harness: &mut harness, settings, compiler };
-    let report = branchwise_generate::generate(generation, &functions, &mut |event| show(&event));
-    let keeps_state = branchwise_report::keeps_state(&loaded.program);
-    Ok(GeneratedFile { source: source.to_owned(), map: loaded.program.map, report, keeps_state })
-}
-
-/// A path that is wrong is the commonest mistake, and clang's words for it are not the clearest.
-fn check_files(files: &[PathBuf]) -> Result<(), CliError> {
-    for file in files {
-        let error = |message: &str| CliError::input(format!("cannot read {}: {message}", file.display()));
-        match std::fs::metadata(file) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(error("it is a folder").with_hint("name the C files in it"));
-            }
-            Ok(_) => {}
-            Err(cause) => return Err(error(&cause.to_string())),
-        }
-    }
-    Ok(())
 }
 
 fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {
@@ -159,8 +87,9 @@ fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {
     }
 }
 
-fn file_report<'a>(file: &'a GeneratedFile, flags: &'a [String]) -> FileReport<'a> {
-    FileReport { map: &file.map, report: &file.report, source: &file.source, flags, keeps_state: file.keeps_state }
+fn file_report(file: &GeneratedFile) -> FileReport<'_> {
+    let SourceFile { path: source, flags } = &file.source;
+    FileReport { map: &file.map, report: &file.report, source, flags, keeps_state: file.keeps_state }
 }
 
 fn write(arguments: &GenerateArguments, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
@@ -193,13 +122,15 @@ pub fn print_text(text: &str) -> Result<(), CliError> {
     }
 }
 
-fn exit(arguments: &GenerateArguments, files: &[FileReport], interrupted: bool) -> Exit {
+fn exit(arguments: &GenerateArguments, files: &[FileReport], failures: &[CliError], interrupted: bool) -> Exit {
     let reached = Totals::of_files(files).percent_of_feasible();
     let functions = || files.iter().flat_map(|file| &file.report.functions);
     let our_fault = functions().any(|function| function.trouble.as_ref().is_some_and(|trouble| trouble.fault_of_ours));
+    let worst = failures.iter().map(|failure| failure.kind.exit()).max();
     match arguments.require {
         _ if interrupted => Exit::Interrupted,
         _ if our_fault => Exit::OurFault,
+        _ if worst.is_some() => worst.unwrap_or(Exit::InputUnusable),
         Some(required) if reached < required => Exit::RequirementMissed,
         _ => Exit::Done,
     }

@@ -10,6 +10,8 @@ mod interrupt;
 mod map;
 mod pipeline;
 mod replay;
+mod schedule;
+mod sources;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,9 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use branchwise_constraints::{BinaryOp, Limits, Model, Solver, SolverSettings, TermId, Terms, smt_worker_main};
+use branchwise_constraints::{
+    BinaryOp, Limits, Model, Solver, SolverSettings, TermId, Terms, Workers, smt_worker_main,
+};
 
 const QUERIES: usize = 200;
 
@@ -27,7 +29,10 @@ fn main() -> ExitCode {
     let worker = std::env::current_exe().ok();
     for (name, shape) in SHAPES {
         let here = measure(shape, SolverSettings::default());
-        let child = measure(shape, SolverSettings { worker: worker.clone(), ..SolverSettings::default() });
+        let child = measure(
+            shape,
+            SolverSettings { workers: worker.as_deref().map(Workers::new), ..SolverSettings::default() },
+        );
         println!("{name:30} in process {here}   worker {child}");
     }
     println!("steps per second on a hard query: {:.1} million", steps_per_second() / 1e6);

@@ -23,6 +23,6 @@ pub use answer::{Answer, Evidence, Layer, Reason, Solved, Statistics};
 pub use display::Displayed;
 pub use hash::{FastHasher, FastMap};
 pub use model::{Evaluator, Model, evaluate, holds};
-pub use smt::smt_worker_main;
+pub use smt::{Workers, smt_worker_main};
 pub use solver::{Limits, Solver, SolverSettings};
 pub use terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};

@@ -1,6 +1,5 @@
 //! The solver as its users see it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,6 +7,7 @@ use crate::answer::{Solved, Statistics};
 use crate::chain::{Chain, build_chain};
 use crate::layers::{Decide, Query};
 use crate::model::Model;
+use crate::smt::Workers;
 use crate::terms::{TermId, Terms};
 
 /// How much one query may cost.
@@ -32,9 +32,8 @@ impl Default for Limits {
 #[derive(Clone, Debug, Default)]
 pub struct SolverSettings {
     pub limits: Limits,
-    /// The program to start, with the one argument `smt-worker`, as the solver process; it must call
-    /// [`crate::smt_worker_main`]. Without one the SMT solver runs in this process, where it cannot be killed.
-    pub worker: Option<PathBuf>,
+    /// Where the SMT solver runs. Without workers it runs in this process, where it cannot be killed.
+    pub workers: Option<Workers>,
     /// Raised from outside, it makes a running [`Solver::check`] return within about 20 ms (with a worker).
     pub interrupt: Arc<AtomicBool>,
 }

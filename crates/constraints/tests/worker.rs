@@ -9,13 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId, Terms, smt_worker_main};
+use branchwise_constraints::{
+    Answer, Limits, Model, Reason, Solver, SolverSettings, TermId, Terms, Workers, smt_worker_main,
+};
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("smt-worker") {
         return smt_worker_main();
     }
-    let tests: [(&str, fn()); 9] = [
+    let tests: [(&str, fn()); 10] = [
         ("answers_as_in_process", answers_as_in_process),
         ("a_hard_query_ends_at_the_resource_limit", a_hard_query_ends_at_the_resource_limit),
         ("a_hard_query_ends_at_the_wall_clock", a_hard_query_ends_at_the_wall_clock),
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
         ("a_worker_that_does_not_read_is_killed", a_worker_that_does_not_read_is_killed),
         ("a_worker_that_crashes_is_an_answer", a_worker_that_crashes_is_an_answer),
         ("a_worker_that_babbles_is_an_answer", a_worker_that_babbles_is_an_answer),
+        ("solvers_share_a_worker", solvers_share_a_worker),
         ("a_missing_worker_is_an_answer", a_missing_worker_is_an_answer),
         ("an_interrupt_is_seen_at_once", an_interrupt_is_seen_at_once),
     ];
@@ -35,7 +38,7 @@ fn main() -> ExitCode {
 
 fn settings(worker: PathBuf, milliseconds: u64) -> SolverSettings {
     let limits = Limits { milliseconds, resource: u32::MAX, ..Limits::default() };
-    SolverSettings { limits, worker: Some(worker), ..SolverSettings::default() }
+    SolverSettings { limits, workers: Some(Workers::new(&worker)), ..SolverSettings::default() }
 }
 
 fn this_program() -> PathBuf {
@@ -147,6 +150,23 @@ fn a_worker_that_babbles_is_an_answer() {
     let folder = folder();
     let mut solver = Solver::new(settings(script(&folder, "echo 'usage: worker FILE'; exec sleep 60"), 5000));
     assert_eq!(timed(&mut solver, &easy()).0, Answer::Unknown(Reason::SolverCrashed));
+}
+
+/// Each start of the worker leaves a line; two solvers after each other need one, and one more after it was killed.
+fn solvers_share_a_worker() {
+    let folder = folder();
+    let starts = folder.path().join("starts");
+    let text = format!("echo started >> {}\nexec {} smt-worker", starts.display(), this_program().display());
+    let settings = settings(script(&folder, &text), 500);
+    let counted = || fs::read_to_string(&starts).expect("the worker was started").lines().count();
+    for _ in 0..2 {
+        assert!(timed(&mut Solver::new(settings.clone()), &easy()).0.is_sat());
+    }
+    assert_eq!(counted(), 1);
+    let (answer, _) = timed(&mut Solver::new(settings.clone()), &hard());
+    assert_eq!(answer, Answer::Unknown(Reason::TimeLimit { milliseconds: 500 }));
+    assert!(timed(&mut Solver::new(settings.clone()), &easy()).0.is_sat());
+    assert_eq!(counted(), 2);
 }
 
 fn a_missing_worker_is_an_answer() {

@@ -7,6 +7,7 @@ mod analyse;
 mod cfg;
 mod clang;
 mod columns;
+mod compile_commands;
 mod conditions;
 mod coverage;
 mod ctypes;
@@ -27,6 +28,7 @@ use std::path::Path;
 use branchwise_program::map::Map;
 
 pub use columns::{UserColumns, with_user_columns};
+pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;
 pub use toolchain::Toolchain;
 

@@ -1,18 +1,20 @@
 //! One round of exploration: execute, remember what was not taken, solve for it, execute again.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
-use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId};
+use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId, Workers};
 use branchwise_goals::{Bound, GoalId, Ledger};
+use branchwise_program::MarkerId;
 use branchwise_program::code::Location;
-use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
-use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Status, Tree, TreeNodeId};
+use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Routes, Status, Tree, TreeNodeId};
 use branchwise_symbolic::{Alternative, AlternativeKind, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site};
 
+use crate::alarm::Alarm;
 use crate::case::test_case;
+use crate::footprint::Footprint;
 use crate::settings::{Bounds, Settings};
 
 /// How many paths without a proper end are replayed in the hope that they natively reach more.
@@ -24,25 +26,41 @@ const INSTRUCTIONS_PER_STEP: u64 = 20_000;
 /// For conditions that the usual limits leave undecided.
 const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096 };
 
+/// By how much the clock's limits are larger where steps are counted.
+const CLOCK_SLACK: u64 = 10;
+
 /// What one function may still spend.
-#[derive(Debug)]
 pub(crate) struct Budget<'a> {
     pub settings: &'a Settings,
     pub started: Instant,
     pub steps: u64,
+    /// Raised when the time is over, so that a long path and a hard query end then too.
+    alarm: Alarm,
 }
 
-impl Budget<'_> {
+impl<'a> Budget<'a> {
+    pub(crate) fn new(settings: &'a Settings, started: Instant) -> Self {
+        let alarm = match settings.steps {
+            Some(_) => Alarm::on(&settings.interrupt),
+            None => Alarm::at(started + settings.time, &settings.interrupt),
+        };
+        Budget { settings, started, steps: 0, alarm }
+    }
+
     pub(crate) fn interrupted(&self) -> bool {
         self.settings.interrupt.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// How long one query may take at the most; no limit where steps are what counts.
-    fn milliseconds_left(&self) -> u64 {
-        match self.settings.steps {
-            Some(_) => u64::MAX,
-            None => self.settings.time.saturating_sub(self.started.elapsed()).as_millis().max(100) as u64,
-        }
+    /// A solver with these limits. Where steps are what counts, the clock shall not: the solver's own step limit strikes
+    /// first then, also on a machine with more to do than it has cores.
+    fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
+        let slack = if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 };
+        let limits = Limits { milliseconds: limits.milliseconds * slack, ..limits };
+        Solver::new(SolverSettings { limits, workers, interrupt: self.alarm.flag().clone() })
+    }
+
+    fn memory(&self) -> u64 {
+        self.settings.memory_megabytes.saturating_mul(1 << 20)
     }
 
     /// The part of the budget that is spent, 1.0 when there is none left.
@@ -80,6 +98,8 @@ pub(crate) struct Limitations {
     /// Names of pointer inputs that were taken for null.
     pub always_null: BTreeSet<String>,
     pub interrupted: bool,
+    /// It ended at the memory limit.
+    pub out_of_memory: bool,
     /// A path did what the map does not know: a fault of ours.
     pub off_the_map: bool,
 }
@@ -113,6 +133,10 @@ pub(crate) enum ObstacleKind {
     Diverged,
     /// The budget ended before this was tried.
     OutOfBudget,
+    /// The memory limit ended the exploration before this was tried.
+    OutOfMemory {
+        megabytes: u64,
+    },
 }
 
 impl Limitations {
@@ -127,6 +151,8 @@ impl Limitations {
         self.obstacles.iter().any(|obstacle| matches!(obstacle.kind, ObstacleKind::Cut(_)))
     }
 }
+
+const NO_TIME: &str = "no time left";
 
 /// Going on without an event of its own.
 const GOING_ON: Branch = Branch { event: None, fault: None, mixed: false };
@@ -146,6 +172,8 @@ pub(crate) type OnGoals<'a> = dyn FnMut(usize, usize) + 'a;
 
 pub(crate) struct Exploration<'a, 'p> {
     session: Session<'p>,
+    routes: &'a Routes,
+    workers: Option<Workers>,
     solver: Solver,
     tree: Tree,
     frontier: Frontier,
@@ -162,8 +190,14 @@ pub(crate) struct Exploration<'a, 'p> {
     undecided: VecDeque<Candidate>,
     given_up: Vec<(Candidate, String)>,
     patient: Option<Solver>,
-    settings: &'a Settings,
+    footprint: Footprint,
     counters: &'a mut Counters,
+}
+
+/// What explorations of one program use and do not own.
+pub(crate) struct Means<'a> {
+    pub routes: &'a Routes,
+    pub workers: Option<Workers>,
 }
 
 /// The constraints of one node and a model that reaches it.
@@ -176,17 +210,20 @@ struct Knowledge {
 impl<'a, 'p> Exploration<'a, 'p> {
     pub(crate) fn new(
         session: Session<'p>,
+        means: &Means<'a>,
         ledger: &'a mut Ledger,
         counters: &'a mut Counters,
         bounds: Bounds,
-        settings: &'a Settings,
+        budget: &Budget<'_>,
     ) -> Self {
-        let guidance = Guidance::new(&session.program.map, ledger);
+        let guidance = Guidance::new(means.routes, session.function, ledger);
         Exploration {
             session,
-            solver: solver(settings, Limits::default()),
+            routes: means.routes,
+            workers: means.workers.clone(),
+            solver: budget.solver(means.workers.clone(), Limits::default()),
             tree: Tree::new(),
-            frontier: Frontier::new(guidance, settings.seed),
+            frontier: Frontier::new(guidance, budget.settings.seed),
             ledger,
             knowledge: Vec::new(),
             fault_sites: BTreeMap::new(),
@@ -198,7 +235,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             undecided: VecDeque::new(),
             given_up: Vec::new(),
             patient: None,
-            settings,
+            footprint: Footprint::default(),
             counters,
         }
     }
@@ -222,7 +259,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 self.check_arrival(candidate);
             }
         }
-        self.note_what_is_left();
+        self.note_what_is_left(budget);
         self.count_solver_calls();
     }
 
@@ -235,22 +272,25 @@ impl<'a, 'p> Exploration<'a, 'p> {
         // Only where the bounds cut something can a round with larger ones do better than going on with this one.
         let share = if self.limitations.is_cut() { share } else { 1.0 };
         self.limitations.interrupted |= budget.interrupted();
-        self.limitations.interrupted || budget.spent() >= share
+        self.limitations.out_of_memory |= self.footprint.bytes(self.session.terms.len()) > budget.memory();
+        self.limitations.interrupted || self.limitations.out_of_memory || budget.spent() >= share
     }
 
     /// Alternatives that nobody took, and those that the solver could not decide.
-    fn note_what_is_left(&mut self) {
-        let unsolved = self
-            .given_up
-            .drain(..)
-            .chain(self.undecided.drain(..).map(|candidate| (candidate, "no time left".to_string())));
+    fn note_what_is_left(&mut self, budget: &Budget<'_>) {
+        let rest = match self.limitations.out_of_memory {
+            true => ObstacleKind::OutOfMemory { megabytes: budget.settings.memory_megabytes },
+            false => ObstacleKind::OutOfBudget,
+        };
+        let unsolved =
+            self.given_up.drain(..).chain(self.undecided.drain(..).map(|candidate| (candidate, NO_TIME.to_string())));
         for (candidate, reason) in unsolved.collect::<Vec<_>>() {
             let constraint = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
             let condition = self.session.terms.display(constraint).at_most(40).to_string();
             self.obstacle(ObstacleKind::Unsolved { condition, reason }, candidate);
         }
         for candidate in self.frontier.remaining(&self.tree) {
-            self.obstacle(ObstacleKind::OutOfBudget, candidate);
+            self.obstacle(rest.clone(), candidate);
         }
     }
 
@@ -270,6 +310,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn solve(&mut self, candidate: Candidate) -> Option<Model> {
         let constraints = self.constraints(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
+        self.footprint.add_query(constraints.len());
         let answer = self.solver.check(&self.session.terms, &constraints, &hint).answer;
         self.settle(candidate, answer, |this, _| {
             this.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
@@ -284,10 +325,16 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn solve_patiently(&mut self, candidate: Candidate, budget: &Budget<'_>) -> Option<Model> {
         let constraints = self.constraints(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
-        let limits = Limits { milliseconds: PATIENT.milliseconds.min(budget.milliseconds_left()), ..PATIENT };
-        let patient = self.patient.get_or_insert_with(|| solver(self.settings, limits));
+        self.footprint.add_query(constraints.len());
+        let patient = self.patient.get_or_insert_with(|| budget.solver(self.workers.clone(), PATIENT));
         let answer = patient.check(&self.session.terms, &constraints, &hint).answer;
-        self.settle(candidate, answer, |this, reason| this.given_up.push((candidate, reason.to_string())))
+        self.settle(candidate, answer, |this, reason| {
+            let reason = match reason {
+                Reason::Interrupted => NO_TIME.to_string(),
+                other => other.to_string(),
+            };
+            this.given_up.push((candidate, reason));
+        })
     }
 
     /// Notes an answer in the tree; a model is handed on, to be executed.
@@ -330,34 +377,38 @@ impl<'a, 'p> Exploration<'a, 'p> {
             instructions: self.bounds.instructions,
             loop_iterations: self.bounds.loop_iterations,
             call_depth: self.bounds.call_depth,
-            interrupt: &budget.settings.interrupt,
+            terms: self.footprint.room_for_terms(budget.memory()),
+            interrupt: budget.alarm.flag(),
         };
         let path = self.session.run(&model, &limits);
         budget.steps += 1 + path.instructions / INSTRUCTIONS_PER_STEP;
         self.counters.paths += 1;
         self.counters.instructions += path.instructions;
-        self.remember(&path, Rc::new(model.clone()));
+        self.limitations.out_of_memory |= path.end == PathEnd::MemoryLimit;
+        self.remember(&path, Rc::new(model.clone()), budget);
         if path.end == PathEnd::Rejected {
             return;
         }
         let fresh = self.ledger.note(&path.events);
         if !fresh.is_empty() {
-            let guidance = Guidance::new(&self.session.program.map, self.ledger);
+            let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
             self.frontier.goals_changed(&self.tree, self.ledger, guidance);
             on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());
         }
         self.keep(path, &model, solved, &fresh);
     }
 
-    fn remember(&mut self, path: &Path, model: Rc<Model>) {
-        let choices: Vec<Choice> = path.decisions.iter().map(|decision| self.choice(decision, &path.events)).collect();
+    fn remember(&mut self, path: &Path, model: Rc<Model>, budget: &Budget<'_>) {
+        let choices = self.choices(path);
         let inserted = self.tree.insert(&choices);
+        self.footprint.add_choices(&choices[inserted.first_new..]);
+        self.footprint.add_model(self.session.terms.variable_count());
         for (decision, &node) in path.decisions.iter().zip(&inserted.nodes).skip(inserted.first_new) {
             self.close_rejected(decision, node);
             let branches = decision.alternatives.iter().map(|alternative| alternative.constraint).collect();
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, model: model.clone() });
         }
-        self.note_end(path);
+        self.note_end(path, budget);
         self.frontier.add(&self.tree, self.ledger, &inserted);
     }
 
@@ -370,21 +421,33 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
     }
 
-    fn choice(&mut self, decision: &Decision, events: &[Event]) -> Choice {
-        let before = &events[..decision.events_before];
+    fn choices(&mut self, path: &Path) -> Vec<Choice> {
+        // Of every marker, the way that the path went there last.
+        let mut last: HashMap<MarkerId, u32> = HashMap::new();
+        let mut events = path.events.iter().enumerate().peekable();
+        let mut choices = Vec::with_capacity(path.decisions.len());
+        for decision in &path.decisions {
+            while let Some((_, event)) = events.next_if(|(index, _)| *index < decision.events_before) {
+                last.insert(event.marker, event.outcome);
+            }
+            choices.push(self.choice(decision, &last));
+        }
+        choices
+    }
+
+    fn choice(&mut self, decision: &Decision, last: &HashMap<MarkerId, u32>) -> Choice {
         let positions = decision.positions.iter().map(position);
         Choice {
             taken: decision.taken,
-            branches: decision.alternatives.iter().map(|alternative| self.branch(alternative, before)).collect(),
+            branches: decision.alternatives.iter().map(|alternative| self.branch(alternative, last)).collect(),
             positions: positions.collect(),
         }
     }
 
-    fn branch(&mut self, alternative: &Alternative, before: &[Event]) -> Branch {
+    fn branch(&mut self, alternative: &Alternative, last: &HashMap<MarkerId, u32>) -> Branch {
         match alternative.kind {
             AlternativeKind::Event(event) => {
-                let other_way = |earlier: &&Event| earlier.marker == event.marker;
-                let mixed = before.iter().rev().find(other_way).is_some_and(|earlier| earlier.outcome != event.outcome);
+                let mixed = last.get(&event.marker).is_some_and(|&outcome| outcome != event.outcome);
                 Branch { event: Some(event), fault: None, mixed }
             }
             AlternativeKind::Fault(site, kind) => {
@@ -397,7 +460,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     /// Notes what the end of a path means for the conclusions of the round.
-    fn note_end(&mut self, path: &Path) {
+    fn note_end(&mut self, path: &Path, budget: &Budget<'_>) {
         self.limitations.reads_state |= path.notes.reads_state;
         self.limitations.reads_volatile |= path.notes.reads_volatile;
         self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
@@ -409,18 +472,20 @@ impl<'a, 'p> Exploration<'a, 'p> {
         {
             self.frontier.fault_seen(site);
         }
-        self.limitations.interrupted |= path.end == PathEnd::Interrupted;
-        if let Some(kind) = self.obstacle_at_end(&path.end) {
+        self.limitations.interrupted |= path.end == PathEnd::Interrupted && budget.interrupted();
+        if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
             let positions: Vec<Position> = path.end_positions.iter().map(position).collect();
             self.limitations.add(kind, GOING_ON, &positions);
         }
     }
 
     /// What was left unexplored behind the end of a path.
-    fn obstacle_at_end(&self, end: &PathEnd) -> Option<ObstacleKind> {
+    fn obstacle_at_end(&self, end: &PathEnd, budget: &Budget<'_>) -> Option<ObstacleKind> {
         let cut = |what: String, limit: u64| Some(ObstacleKind::Cut(Bound { what, limit }));
         match end {
-            PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Rejected | PathEnd::Interrupted => None,
+            PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Rejected => None,
+            PathEnd::Interrupted => Some(ObstacleKind::OutOfBudget),
+            PathEnd::MemoryLimit => Some(ObstacleKind::OutOfMemory { megabytes: budget.settings.memory_megabytes }),
             PathEnd::Fault(fault) if fault.kind == FaultKind::UninitialisedRead => {
                 Some(ObstacleKind::Uninitialised { location: fault.location })
             }
@@ -449,6 +514,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         let case = test_case(&self.session, model, &path);
+        self.footprint.add_attempt(&path, &case);
         self.attempts.push(Attempt { case, path, solved });
     }
 
@@ -474,10 +540,6 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
 fn position(position: &branchwise_symbolic::Position) -> Position {
     Position { function: position.function, after: position.after }
-}
-
-fn solver(settings: &Settings, limits: Limits) -> Solver {
-    Solver::new(SolverSettings { limits, worker: settings.worker.clone(), interrupt: settings.interrupt.clone() })
 }
 
 fn at(location: Option<Location>) -> String {

@@ -1,8 +1,10 @@
 //! The loop: goals, search, execution, replay. What it finds comes out as a [`Report`]; how it goes on, as
 //! [`Progress`] events.
 
+mod alarm;
 mod case;
 mod explore;
+mod footprint;
 mod measure;
 mod replayed;
 mod result;
@@ -11,6 +13,8 @@ mod suite;
 mod unit;
 mod verdicts;
 
+pub use branchwise_constraints::Workers;
+pub use branchwise_search::Routes;
 pub use result::*;
 pub use settings::{Scope, Settings};
-pub use unit::{Generation, generate};
+pub use unit::{Subject, UnitReport, Workplace, conclude};

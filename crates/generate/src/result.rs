@@ -157,6 +157,6 @@ pub enum Progress {
     FileLoaded { functions: usize },
     FunctionStarted { name: String, goals: usize },
     GoalsReached { name: String, reached: usize, goals: usize },
-    FunctionFinished { name: String },
+    FunctionFinished { name: String, reached: usize, goals: usize },
     Replaying { tests: usize },
 }

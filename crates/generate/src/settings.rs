@@ -14,6 +14,8 @@ pub struct Settings {
     /// seed gives the same result.
     pub steps: Option<u64>,
     pub seed: u64,
+    /// Memory for each function.
+    pub memory_megabytes: u64,
     /// The program that serves as SMT worker; `None`: solve in this process.
     pub worker: Option<PathBuf>,
     pub interrupt: Arc<AtomicBool>,
@@ -36,6 +38,7 @@ impl Default for Settings {
             time: Duration::from_secs(10),
             steps: None,
             seed: 0,
+            memory_megabytes: 1024,
             worker: None,
             interrupt: Arc::default(),
             scope: Scope::Unit,

@@ -1,17 +1,19 @@
-//! Functions one after the other: explore in rounds, replay, minimise, conclude.
+//! One function: explore in rounds, replay, minimise, conclude.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use branchwise_goals::{GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
+use branchwise_constraints::Workers;
+use branchwise_goals::{Goal, GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
 use branchwise_program::code::Location;
 use branchwise_program::map::Place;
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError};
-use branchwise_symbolic::{Fault, FaultKind, PathEnd, Session};
+use branchwise_search::Routes;
+use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
-use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations};
+use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations, Means};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
@@ -22,34 +24,64 @@ use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
-/// What generation works on.
-pub struct Generation<'a> {
+/// A program under test, as all threads see it.
+pub struct Subject<'a> {
     pub program: &'a Program,
-    pub harness: &'a mut Harness,
     pub settings: &'a Settings,
-    /// First line of the compiler's `--version`.
-    pub compiler: String,
+    /// Those of the program's map.
+    pub routes: Routes,
 }
 
-/// Generates, replays and measures tests for these functions of a program.
-pub fn generate(
-    mut generation: Generation<'_>,
-    functions: &[FunctionId],
+/// What was found for one function, before its suite was measured together with the others'.
+#[derive(Debug)]
+pub struct UnitReport {
+    report: FunctionReport,
+    disagreements: Vec<Disagreement>,
+}
+
+/// What one thread works with on one program, from function to function. Nothing of it depends on the functions that it
+/// was used for before, so it does not matter which thread takes which function.
+pub struct Workplace<'a> {
+    subject: &'a Subject<'a>,
+    prepared: Prepared<'a>,
+    workers: Option<Workers>,
+    harness: Harness,
+}
+
+impl<'a> Workplace<'a> {
+    /// The workers belong to the calling thread; see [`Workers`].
+    pub fn new(subject: &'a Subject<'a>, harness: Harness, workers: Option<Workers>) -> Self {
+        Workplace { subject, prepared: Prepared::new(subject.program), workers, harness }
+    }
+
+    /// Generates and replays tests for one function.
+    pub fn generate(&mut self, function: FunctionId, on_progress: &mut dyn FnMut(Progress)) -> UnitReport {
+        let mut disagreements = Vec::new();
+        let report = Unit { place: self, function, disagreements: &mut disagreements }.run(on_progress);
+        UnitReport { report, disagreements }
+    }
+}
+
+/// Measures the suites of all functions of a program, in the order in which they are given.
+pub fn conclude(
+    subject: &Subject<'_>,
+    harness: &mut Harness,
+    units: Vec<UnitReport>,
+    compiler: String,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Report {
-    let mut reports = Vec::new();
-    let mut disagreements = Vec::new();
-    for &function in functions {
-        let mut unit = Unit { generation: &mut generation, function, disagreements: &mut disagreements };
-        reports.push(unit.run(on_progress));
+    let (mut functions, mut disagreements) = (Vec::new(), Vec::new());
+    for unit in units {
+        functions.push(unit.report);
+        disagreements.extend(unit.disagreements);
     }
-    on_progress(Progress::Replaying { tests: reports.iter().map(|report| report.tests.len()).sum() });
-    let measured = measure(&generation.program.map, generation.harness, &reports, generation.settings.scope);
+    on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
+    let measured = measure(&subject.program.map, harness, &functions, subject.settings.scope);
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
-    replay.compiler = generation.compiler;
+    replay.compiler = compiler;
     disagreements.append(&mut replay.disagreements);
     replay.disagreements = disagreements;
-    Report { functions: reports, replay }
+    Report { functions, replay }
 }
 
 /// The suites could not be measured: what was found is kept, and the report says so.
@@ -61,23 +93,25 @@ fn unmeasured(error: &ReplayError) -> ReplaySummary {
     }
 }
 
-struct Unit<'a, 'g> {
-    generation: &'a mut Generation<'g>,
+struct Unit<'u, 'a> {
+    place: &'u mut Workplace<'a>,
     function: FunctionId,
-    disagreements: &'a mut Vec<Disagreement>,
+    disagreements: &'u mut Vec<Disagreement>,
 }
 
-impl Unit<'_, '_> {
+impl<'a> Unit<'_, 'a> {
     fn run(&mut self, on_progress: &mut dyn FnMut(Progress)) -> FunctionReport {
-        let name = self.generation.program.map.functions[self.function].name.clone();
+        let function = &self.place.subject.program.map.functions[self.function];
+        let name = function.name.clone();
         let mut ledger = Ledger::new(self.goals());
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
-        let report = match &self.generation.program.map.functions[self.function].driver {
+        let report = match &function.driver {
             Err(limit) => Err(Trouble { what: limit.clone(), fault_of_ours: false }),
             Ok(_) => self.guarded(&mut ledger, started, &name, on_progress),
         };
-        on_progress(Progress::FunctionFinished { name });
+        let (reached, goals) = (ledger.len() - ledger.open(), ledger.len());
+        on_progress(Progress::FunctionFinished { name, reached, goals });
         report.unwrap_or_else(|trouble| troubled(self.function, &ledger, trouble))
     }
 
@@ -98,13 +132,13 @@ impl Unit<'_, '_> {
     }
 
     fn goals(&self) -> Vec<branchwise_goals::Goal> {
-        let map = &self.generation.program.map;
-        match self.generation.settings.scope {
-            Scope::Unit => branch_goals(map, self.function),
-            Scope::Reachable => reachable(self.generation.program, self.function)
-                .into_iter()
-                .flat_map(|function| branch_goals(map, function))
-                .collect(),
+        let Subject { program, settings, routes } = self.place.subject;
+        match settings.scope {
+            Scope::Unit => branch_goals(&program.map, self.function),
+            Scope::Reachable => {
+                let functions = routes.reachable(self.function).into_iter();
+                functions.flat_map(|function| branch_goals(&program.map, function)).collect()
+            }
         }
     }
 
@@ -119,9 +153,9 @@ impl Unit<'_, '_> {
         let mut on_goals =
             |reached, goals| on_progress(Progress::GoalsReached { name: name.to_string(), reached, goals });
         let (attempts, rounds) = self.explore(ledger, &mut counters, started, &mut on_goals);
-        let replayed = replay(self.generation.harness, attempts, ledger)?;
+        let replayed = replay(&mut self.place.harness, attempts, ledger)?;
         self.note_disagreements(name, &replayed);
-        let mut report = conclude(self.generation.program, self.function, ledger, replayed, &rounds, &counters);
+        let mut report = self.report(ledger, replayed, &rounds, &counters);
         report.work.seconds = started.elapsed().as_secs_f64();
         Ok(report)
     }
@@ -134,20 +168,22 @@ impl Unit<'_, '_> {
         started: Instant,
         on_goals: &mut dyn FnMut(usize, usize),
     ) -> (Vec<Attempt>, Vec<Limitations>) {
-        let mut budget = Budget { settings: self.generation.settings, started, steps: 0 };
+        let Workplace { subject, prepared, workers, .. } = &*self.place;
+        let means = Means { routes: &subject.routes, workers: workers.clone() };
+        let mut budget = Budget::new(subject.settings, started);
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
-        while let Some(session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) {
+        while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let session = session.with_calls_before(bounds.calls - 1);
             let share = round_share(&budget);
-            let mut exploration = Exploration::new(session, ledger, counters, bounds, self.generation.settings);
+            let mut exploration = Exploration::new(session, &means, ledger, counters, bounds, &budget);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
             let next = larger(bounds, &limitations, exploration.state_has_writers());
-            let interrupted = limitations.interrupted;
+            let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
-            if ledger.open() == 0 || next == bounds || interrupted || budget.spent() >= 1.0 {
+            if ledger.open() == 0 || next == bounds || stopped || budget.spent() >= 1.0 {
                 break;
             }
             bounds = next;
@@ -159,6 +195,36 @@ impl Unit<'_, '_> {
         for what in replayed.iter().filter_map(Replayed::disagreement) {
             self.disagreements.push(Disagreement { function: name.to_string(), test: None, what });
         }
+    }
+
+    fn report(
+        &self,
+        ledger: &Ledger,
+        replayed: Vec<Replayed>,
+        rounds: &[Limitations],
+        counters: &Counters,
+    ) -> FunctionReport {
+        let Subject { program, routes, .. } = self.place.subject;
+        let function = self.function;
+        let coverers: Vec<Coverer<'_>> =
+            replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
+        let kept = minimise(&coverers);
+        let tests = suite(&replayed, &kept);
+        let findings = findings(program, &replayed, &kept);
+        let closest =
+            tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
+        let judge = Judge { program, routes, function, rounds, counters, closest };
+        let verdict = |id: GoalId| {
+            let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
+            match (by.is_empty(), ledger.is_reached(id)) {
+                (false, _) => Verdict::Covered { tests: by },
+                (true, true) => not_reproduced(counters, closest),
+                (true, false) => judge.unreached(ledger.goal(id)),
+            }
+        };
+        let goal = |(id, goal): (GoalId, &Goal)| GoalReport { id, goal: goal.clone(), verdict: verdict(id) };
+        let goals = ledger.goals().map(goal).collect();
+        FunctionReport { function, goals, tests, findings, work: work(counters), trouble: None }
     }
 }
 
@@ -190,33 +256,6 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
         work: Work::default(),
         trouble: Some(trouble),
     }
-}
-
-fn conclude(
-    program: &Program,
-    function: FunctionId,
-    ledger: &Ledger,
-    replayed: Vec<Replayed>,
-    rounds: &[Limitations],
-    counters: &Counters,
-) -> FunctionReport {
-    let coverers: Vec<Coverer<'_>> =
-        replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
-    let kept = minimise(&coverers);
-    let tests = suite(&replayed, &kept);
-    let findings = findings(program, &replayed, &kept);
-    let closest = tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
-    let judge = Judge { program, rounds, counters, closest };
-    let verdict = |id: GoalId| {
-        let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
-        match (by.is_empty(), ledger.is_reached(id)) {
-            (false, _) => Verdict::Covered { tests: by },
-            (true, true) => not_reproduced(counters, closest),
-            (true, false) => judge.unreached(ledger.goal(id)),
-        }
-    };
-    let goals = ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: verdict(id) }).collect();
-    FunctionReport { function, goals, tests, findings, work: work(counters), trouble: None }
 }
 
 /// Execution reached it, the native run did not.
@@ -332,26 +371,4 @@ fn place(program: &Program, location: Option<Location>) -> Option<Place> {
     };
     let file = program.map.files.iter().find(|(_, file)| same(&file.path)).map(|(id, _)| id)?;
     Some(Place { file, line: location.line, column: location.column })
-}
-
-/// The functions that a function can reach by calls, itself first.
-fn reachable(program: &Program, from: FunctionId) -> Vec<FunctionId> {
-    let mut order = vec![from];
-    let mut next = 0;
-    while let Some(&function) = order.get(next) {
-        next += 1;
-        for call in &program.map.functions[function].calls {
-            let callees: Vec<FunctionId> = match &call.callee {
-                Some(name) => program.map.function_named(name).into_iter().collect(),
-                // A call through a pointer may reach any function.
-                None => program.map.functions.ids().collect(),
-            };
-            for callee in callees {
-                if !order.contains(&callee) {
-                    order.push(callee);
-                }
-            }
-        }
-    }
-    order
 }

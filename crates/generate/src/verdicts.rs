@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 
 use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
-use branchwise_program::Program;
 use branchwise_program::code::Location;
-use branchwise_search::Guidance;
+use branchwise_program::{FunctionId, Program};
+use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
     pub program: &'a Program,
+    pub routes: &'a Routes,
+    pub function: FunctionId,
     /// Of every round, the last one with the largest bounds.
     pub rounds: &'a [Limitations],
     pub counters: &'a Counters,
@@ -22,7 +24,7 @@ impl Judge<'_> {
     /// The verdict for a goal that no test of the exploration reached. Where the last round was not finished, what the
     /// one before it showed within its own bounds still holds.
     pub(crate) fn unreached(&self, goal: &Goal) -> Verdict {
-        let guidance = Guidance::new(&self.program.map, &Ledger::new(vec![goal.clone()]));
+        let guidance = Guidance::new(self.routes, self.function, &Ledger::new(vec![goal.clone()]));
         let mut verdicts = self.rounds.iter().rev().map(|round| self.after_round(round, &guidance));
         let last = verdicts.next().unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None));
         match last {
@@ -86,8 +88,12 @@ impl Judge<'_> {
                 Some((2, format!("a value that was never written decides{}", self.place(*location)), None))
             }
             ObstacleKind::Diverged => Some((3, "execution did not follow its model".to_string(), None)),
+            ObstacleKind::OutOfMemory { megabytes } => {
+                let reason = format!("memory limit: exploration ended at {megabytes} megabytes (see --memory)");
+                Some((4, reason, None))
+            }
             ObstacleKind::OutOfBudget => {
-                Some((4, "the budget of this function was used up before all paths were explored".to_string(), None))
+                Some((5, "the budget of this function was used up before all paths were explored".to_string(), None))
             }
         }
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use branchwise_program::map::{Language, Marker};
 use branchwise_program::types::TypeTable;
@@ -34,22 +35,24 @@ impl Default for Limits {
     }
 }
 
-/// A translation unit compiled for replay; lives in a temporary folder that goes when this does.
+/// A translation unit compiled for replay; lives in a temporary folder that goes with the last that uses it.
 #[derive(Debug)]
 pub struct Harness {
     tools: Tools,
     limits: Limits,
-    executables: Executables,
-    pub(crate) types: TypeTable,
-    pub(crate) markers: IdVec<MarkerId, Marker>,
-    pub(crate) units: IdVec<FunctionId, Unit>,
+    executables: Arc<Executables>,
+    pub(crate) types: Arc<TypeTable>,
+    pub(crate) markers: Arc<IdVec<MarkerId, Marker>>,
+    pub(crate) units: Arc<IdVec<FunctionId, Unit>>,
     /// The type of each feed.
-    feeds: Vec<TypeId>,
+    feeds: Arc<[TypeId]>,
     /// How many functions the table of callables has.
     callables: u32,
     pub(crate) shapes: Shapes,
     batches: u64,
-    folder: TempDir,
+    /// For the batches of this one; inside `folder`.
+    own: TempDir,
+    folder: Arc<TempDir>,
 }
 
 /// What a replay needs to know of a function.
@@ -72,8 +75,6 @@ impl Harness {
             .prefix("branchwise-")
             .tempdir()
             .map_err(ReplayError::io("make a temporary folder"))?;
-        let work = folder.path().join("work");
-        fs::create_dir(&work).map_err(ReplayError::io("make a temporary folder"))?;
         let mut drivers = Vec::new();
         let units = sources.map.functions.values().map(|function| unit_of(function, &mut drivers)).collect();
         let executables = build_executables(tools, sources, &drivers, folder.path())?;
@@ -84,15 +85,34 @@ impl Harness {
         Ok(Harness {
             tools: tools.clone(),
             limits,
-            executables,
-            types: sources.map.types.clone(),
-            markers: sources.map.markers.clone(),
-            units,
+            executables: Arc::new(executables),
+            types: Arc::new(sources.map.types.clone()),
+            markers: Arc::new(sources.map.markers.clone()),
+            units: Arc::new(units),
             feeds: sources.map.feeds.values().map(|feed| feed.type_id).collect(),
             callables: sources.map.callables.len() as u32,
             shapes: Shapes::default(),
             batches: 0,
-            folder,
+            own: own_folder(&folder)?,
+            folder: Arc::new(folder),
+        })
+    }
+
+    /// Another harness over the same executables, with a folder of its own: for use in another thread at the same time.
+    pub fn share(&self) -> Result<Harness, ReplayError> {
+        Ok(Harness {
+            tools: self.tools.clone(),
+            limits: self.limits,
+            executables: Arc::clone(&self.executables),
+            types: Arc::clone(&self.types),
+            markers: Arc::clone(&self.markers),
+            units: Arc::clone(&self.units),
+            feeds: Arc::clone(&self.feeds),
+            callables: self.callables,
+            shapes: Shapes::default(),
+            batches: 0,
+            own: own_folder(&self.folder)?,
+            folder: Arc::clone(&self.folder),
         })
     }
 
@@ -315,15 +335,25 @@ impl Harness {
 
     fn start(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Process, ReplayError> {
         self.batches += 1;
-        let prefix = self.folder.path().join(format!("batch{}-", self.batches));
-        let file = self.folder.path().join("batch");
+        let prefix = self.own.path().join(format!("batch{}-", self.batches));
+        let file = self.own.path().join("batch");
         write(&file, batch.finish(&self.limits, purpose))?;
         let executable = match purpose {
             Purpose::Observe => &self.executables.marked,
             Purpose::Profile | Purpose::ProfilePerGroup => &self.executables.plain,
         };
-        Process::start(executable, &file, prefix, &self.folder.path().join("work"))
+        Process::start(executable, &file, prefix, &self.own.path().join(WORK))
     }
+}
+
+/// Where tests run.
+const WORK: &str = "work";
+
+fn own_folder(folder: &TempDir) -> Result<TempDir, ReplayError> {
+    let made = tempfile::Builder::new().prefix("run-").tempdir_in(folder.path());
+    let own = made.map_err(ReplayError::io("make a temporary folder"))?;
+    fs::create_dir(own.path().join(WORK)).map_err(ReplayError::io("make a temporary folder"))?;
+    Ok(own)
 }
 
 fn unit_of(function: &branchwise_program::map::Function, drivers: &mut Vec<String>) -> Unit {

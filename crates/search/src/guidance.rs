@@ -1,70 +1,171 @@
 //! How far a point of the program is from an open goal, over the map's control-flow graphs and calls.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use branchwise_goals::Ledger;
-use branchwise_program::map::{EdgeLabel, Event, Map};
-use branchwise_program::{EdgeId, FunctionId, Id, NodeId};
+use branchwise_program::map::{EdgeLabel, Event, Function, Map};
+use branchwise_program::{FunctionId, Id, IdVec, NodeId};
 
 use crate::tree::{Branch, Position};
 
 /// Returning to a caller costs this many steps, so that goals in reach of the current function come first.
 const RETURN_COST: u32 = 4;
+/// From a function that no call leads to: whatever happens there, it may lead to a goal.
+const FAR: u32 = 1 << 20;
+const NONE: u32 = u32::MAX;
+
+/// The edges and calls of a program, as distances need them: the same for all its units, so made once. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Routes {
+    functions: Arc<IdVec<FunctionId, FunctionRoutes>>,
+    /// The node to which an outcome leads.
+    targets: Arc<HashMap<Event, (FunctionId, NodeId)>>,
+}
+
+#[derive(Debug)]
+struct FunctionRoutes {
+    entry: NodeId,
+    /// Of every node, those before it.
+    predecessors: Vec<Vec<NodeId>>,
+    /// The edges that are outcomes, by the node that they leave.
+    outcomes: Vec<(Event, NodeId)>,
+    /// Where it is called by name.
+    callers: Vec<(FunctionId, NodeId)>,
+    callees: Vec<FunctionId>,
+    /// Calls through a pointer, or into code that is not here: they may come back into any function.
+    calls_anywhere: Vec<NodeId>,
+    calls_through_pointer: bool,
+}
+
+impl Routes {
+    pub fn of(map: &Map) -> Self {
+        let mut functions: IdVec<FunctionId, FunctionRoutes> = map.functions.values().map(FunctionRoutes::of).collect();
+        let by_name: HashMap<&str, FunctionId> =
+            map.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
+        let mut targets = HashMap::new();
+        for (id, function) in map.functions.iter() {
+            for edge in function.cfg.edges.values() {
+                if let EdgeLabel::Outcome(event) = edge.label {
+                    targets.insert(event, (id, edge.to));
+                }
+            }
+            for call in &function.calls {
+                match call.callee.as_deref().and_then(|name| by_name.get(name)) {
+                    Some(&callee) => {
+                        functions[id].callees.push(callee);
+                        functions[callee].callers.push((id, call.node));
+                    }
+                    None => functions[id].calls_anywhere.push(call.node),
+                }
+                functions[id].calls_through_pointer |= call.callee.is_none();
+            }
+        }
+        Routes { functions: Arc::new(functions), targets: Arc::new(targets) }
+    }
+
+    /// The functions that a function can reach by calls, itself first. A call through a pointer may reach any; what code
+    /// that is not here calls, nobody knows.
+    pub fn reachable(&self, from: FunctionId) -> Vec<FunctionId> {
+        self.reachable_from(vec![from])
+    }
+
+    fn reachable_from(&self, from: Vec<FunctionId>) -> Vec<FunctionId> {
+        let mut seen: IdVec<FunctionId, bool> = self.functions.ids().map(|_| false).collect();
+        from.iter().for_each(|&function| seen[function] = true);
+        let (mut order, mut next) = (from, 0);
+        let mut everything = false;
+        while let Some(&function) = order.get(next) {
+            next += 1;
+            let routes = &self.functions[function];
+            let callees = routes.callees.iter().copied();
+            order.extend(callees.filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+            if routes.calls_through_pointer && !std::mem::replace(&mut everything, true) {
+                order.extend(self.functions.ids().filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+            }
+        }
+        order
+    }
+}
+
+impl FunctionRoutes {
+    fn of(function: &Function) -> Self {
+        let mut predecessors = vec![Vec::new(); function.cfg.nodes.len()];
+        let mut outcomes = Vec::new();
+        for edge in function.cfg.edges.values() {
+            predecessors[edge.to.index()].push(edge.from);
+            if let EdgeLabel::Outcome(event) = edge.label {
+                outcomes.push((event, edge.from));
+            }
+        }
+        FunctionRoutes {
+            entry: function.cfg.entry,
+            predecessors,
+            outcomes,
+            callers: Vec::new(),
+            callees: Vec::new(),
+            calls_anywhere: Vec::new(),
+            calls_through_pointer: false,
+        }
+    }
+}
 
 /// Distances to the goals that were open when it was made. What it calls unreachable, no execution reaches.
 #[derive(Debug, Clone)]
 pub struct Guidance {
-    /// Of every node of every function: steps to the nearest open goal, in it or in what it calls.
-    distances: BTreeMap<FunctionId, Vec<Option<u32>>>,
-    entries: BTreeMap<FunctionId, NodeId>,
-    /// The node to which an outcome leads.
-    targets: HashMap<Event, (FunctionId, NodeId)>,
+    routes: Routes,
+    /// Of every node of the functions in reach: steps to the nearest open goal, in it or in what it calls.
+    distances: HashMap<FunctionId, Vec<u32>>,
     /// The outcomes that are open goals themselves.
     goals: HashSet<Event>,
 }
 
 impl Guidance {
-    pub fn new(map: &Map, ledger: &Ledger) -> Self {
-        let mut guidance = Guidance {
-            distances: BTreeMap::new(),
-            entries: BTreeMap::new(),
-            targets: HashMap::new(),
-            goals: HashSet::new(),
-        };
-        for (id, function) in map.functions.iter() {
-            guidance.entries.insert(id, function.cfg.entry);
-            guidance.distances.insert(id, vec![None; function.cfg.nodes.len()]);
-            for edge in function.cfg.edges.values() {
-                if let EdgeLabel::Outcome(event) = edge.label {
-                    guidance.targets.insert(event, (id, edge.to));
-                }
-            }
-        }
-        guidance.propagate(map, ledger);
+    /// Distances for paths of this unit under test. Only what it can reach is looked at: the cost does not grow with
+    /// the rest of the program.
+    pub fn new(routes: &Routes, unit: FunctionId, ledger: &Ledger) -> Self {
+        let goal_functions: BTreeSet<FunctionId> = ledger.goals().map(|(_, goal)| goal.function).collect();
+        let mut starts = vec![unit];
+        starts.extend(goal_functions.iter().copied().filter(|&function| function != unit));
+        let near = routes.reachable_from(starts);
+        let distances =
+            near.iter().map(|&function| (function, vec![NONE; routes.functions[function].predecessors.len()]));
+        let mut guidance = Guidance { routes: routes.clone(), distances: distances.collect(), goals: HashSet::new() };
+        guidance.propagate(&near, &goal_functions, ledger);
         guidance
     }
 
     /// Breadth first from the goals against the edges; a call carries the distance of its callee's entry to its node.
-    fn propagate(&mut self, map: &Map, ledger: &Ledger) {
-        let predecessors = Predecessors::of(map);
+    fn propagate(&mut self, near: &[FunctionId], goal_functions: &BTreeSet<FunctionId>, ledger: &Ledger) {
+        let routes = self.routes.functions.clone();
         let mut queue: VecDeque<(FunctionId, NodeId)> = VecDeque::new();
-        for (id, function) in map.functions.iter() {
-            for edge in function.cfg.edges.values() {
-                let EdgeLabel::Outcome(event) = edge.label else { continue };
+        for &function in goal_functions {
+            for &(event, from) in &routes[function].outcomes {
                 if ledger.would_help(event) {
                     self.goals.insert(event);
-                    self.improve(id, edge.from, 0, &mut queue);
+                    self.improve(function, from, 0, &mut queue);
                 }
             }
         }
+        let mut anywhere = false;
         while let Some((function, node)) = queue.pop_front() {
-            let Some(distance) = self.distance(function, node) else { continue };
-            for &before in predecessors.nodes(function, node) {
+            let distance = self.distances[&function][node.index()];
+            let own = &routes[function];
+            for &before in &own.predecessors[node.index()] {
                 self.improve(function, before, distance + 1, &mut queue);
             }
-            if self.entries.get(&function) == Some(&node) {
-                for &(caller, call) in predecessors.calls(function) {
-                    self.improve(caller, call, distance + 1, &mut queue);
+            if own.entry != node {
+                continue;
+            }
+            for &(caller, call) in &own.callers {
+                self.improve(caller, call, distance + 1, &mut queue);
+            }
+            // Distances only grow from here on: the first entry is the nearest for calls that may go anywhere.
+            if !std::mem::replace(&mut anywhere, true) {
+                for &caller in near {
+                    for &call in &routes[caller].calls_anywhere {
+                        self.improve(caller, call, distance + 1, &mut queue);
+                    }
                 }
             }
         }
@@ -80,21 +181,25 @@ impl Guidance {
         let Some(known) = self.distances.get_mut(&function).and_then(|nodes| nodes.get_mut(node.index())) else {
             return;
         };
-        if known.is_none_or(|known| distance < known) {
-            *known = Some(distance);
+        if distance < *known {
+            *known = distance;
             queue.push_back((function, node));
         }
     }
 
     fn distance(&self, function: FunctionId, node: NodeId) -> Option<u32> {
-        self.distances.get(&function)?.get(node.index()).copied().flatten()
+        let distance = match self.distances.get(&function) {
+            Some(nodes) => nodes.get(node.index()).copied().unwrap_or(NONE),
+            None => FAR,
+        };
+        (distance != NONE).then_some(distance)
     }
 
     /// Steps from a position to an open goal, `None` if none can be reached before the function returns.
     fn distance_from(&self, position: &Position) -> Option<u32> {
-        match position.after.and_then(|event| self.targets.get(&event)) {
+        match position.after.and_then(|event| self.routes.targets.get(&event)) {
             Some(&(function, node)) => self.distance(function, node),
-            None => self.distance(position.function, *self.entries.get(&position.function)?),
+            None => self.distance(position.function, self.routes.functions.get(position.function)?.entry),
         }
     }
 
@@ -111,46 +216,5 @@ impl Guidance {
         let here = self.distance_from(&innermost);
         let later = outer.iter().rev().filter_map(|position| self.distance_from(position)).min();
         [here, later.map(|distance| distance + RETURN_COST)].into_iter().flatten().min()
-    }
-}
-
-/// The reverse of the edges and of the calls.
-struct Predecessors {
-    nodes: BTreeMap<FunctionId, Vec<Vec<NodeId>>>,
-    calls: BTreeMap<FunctionId, Vec<(FunctionId, NodeId)>>,
-}
-
-impl Predecessors {
-    fn of(map: &Map) -> Self {
-        let mut predecessors = Predecessors { nodes: BTreeMap::new(), calls: BTreeMap::new() };
-        let by_name: HashMap<&str, FunctionId> =
-            map.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
-        for (id, function) in map.functions.iter() {
-            let mut nodes = vec![Vec::new(); function.cfg.nodes.len()];
-            for edge in function.cfg.edges.ids().map(|edge: EdgeId| function.cfg.edges[edge]) {
-                nodes[edge.to.index()].push(edge.from);
-            }
-            predecessors.nodes.insert(id, nodes);
-            for call in &function.calls {
-                predecessors.add_call((id, call.node), call.callee.as_deref(), &by_name);
-            }
-        }
-        predecessors
-    }
-
-    /// A call through a pointer, or into code that is not here, may come back into any function.
-    fn add_call(&mut self, from: (FunctionId, NodeId), callee: Option<&str>, by_name: &HashMap<&str, FunctionId>) {
-        match callee.and_then(|name| by_name.get(name)) {
-            Some(&callee) => self.calls.entry(callee).or_default().push(from),
-            None => by_name.values().for_each(|&callee| self.calls.entry(callee).or_default().push(from)),
-        }
-    }
-
-    fn nodes(&self, function: FunctionId, node: NodeId) -> &[NodeId] {
-        self.nodes.get(&function).and_then(|nodes| nodes.get(node.index())).map_or(&[], Vec::as_slice)
-    }
-
-    fn calls(&self, function: FunctionId) -> &[(FunctionId, NodeId)] {
-        self.calls.get(&function).map_or(&[], Vec::as_slice)
     }
 }

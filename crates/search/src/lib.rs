@@ -7,5 +7,5 @@ mod guidance;
 mod tree;
 
 pub use frontier::{Candidate, Frontier};
-pub use guidance::Guidance;
+pub use guidance::{Guidance, Routes};
 pub use tree::{Branch, Choice, Inserted, Position, Status, Tree, TreeNodeId};

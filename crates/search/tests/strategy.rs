@@ -8,7 +8,7 @@ use branchwise_program::map::{
 };
 use branchwise_program::types::{Type, TypeKind};
 use branchwise_program::{FileId, FunctionId, MarkerId, NodeId};
-use branchwise_search::{Branch, Choice, Frontier, Guidance, Position, Status, Tree};
+use branchwise_search::{Branch, Choice, Frontier, Guidance, Position, Routes, Status, Tree};
 
 const PLACE: Place = Place { file: FileId(0), line: 1, column: 1 };
 const UNIT: FunctionId = FunctionId(0);
@@ -103,7 +103,7 @@ fn a_way_that_misses_every_open_goal_is_no_way() {
     let map = map();
     let mut ledger = Ledger::new(branch_goals(&map, UNIT));
     ledger.note(&[event(0, 0), event(0, 1), event(1, 0), event(1, 1), event(2, 0)]);
-    let guidance = Guidance::new(&map, &ledger);
+    let guidance = Guidance::new(&Routes::of(&map), UNIT, &ledger);
     let start = [Position { function: UNIT, after: None }];
     let branch = |event| Branch { event, fault: None, mixed: false };
     assert_eq!(guidance.after(&branch(Some(event(0, 0))), &start), None, "the function returns");
@@ -130,7 +130,7 @@ fn every_open_goal_is_tried_and_what_leads_nowhere_never() {
 fn tried(map: &Map, ledger: &Ledger, choices: &[Choice]) -> Vec<(u32, usize)> {
     let mut tree = Tree::new();
     let inserted = tree.insert(choices);
-    let mut frontier = Frontier::new(Guidance::new(map, ledger), 0);
+    let mut frontier = Frontier::new(Guidance::new(&Routes::of(map), UNIT, ledger), 0);
     frontier.add(&tree, ledger, &inserted);
     let mut tried = Vec::new();
     while let Some(candidate) = frontier.next(&tree, ledger) {
@@ -147,7 +147,7 @@ fn the_same_seed_tries_in_the_same_order() {
         let map = map();
         let ledger = Ledger::new(branch_goals(&map, UNIT));
         let mut tree = Tree::new();
-        let mut frontier = Frontier::new(Guidance::new(&map, &ledger), seed);
+        let mut frontier = Frontier::new(Guidance::new(&Routes::of(&map), UNIT, &ledger), seed);
         for outcomes in [[1, 1, 1], [1, 0, 1], [1, 1, 0]] {
             let inserted = tree.insert(&path(&outcomes).0);
             frontier.add(&tree, &ledger, &inserted);

@@ -26,4 +26,4 @@ pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
-pub use session::{RunLimits, Session};
+pub use session::{Prepared, RunLimits, Session};

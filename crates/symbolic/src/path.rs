@@ -115,6 +115,8 @@ pub enum PathEnd {
         location: Option<Location>,
     },
     Interrupted,
+    /// The session has as many terms as it may have.
+    MemoryLimit,
 }
 
 /// A bad end.

@@ -1,5 +1,6 @@
 //! What all paths of one unit under test share.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +21,7 @@ mod garbage;
 mod state;
 mod successors;
 
+use state::CallGraph;
 use successors::Successors;
 
 /// Bounds of one run.
@@ -29,6 +31,8 @@ pub struct RunLimits<'a> {
     /// Iterations of one loop whose end was open.
     pub loop_iterations: u64,
     pub call_depth: u64,
+    /// Terms of the session, those of earlier runs included: what bounds its memory.
+    pub terms: usize,
     pub interrupt: &'a AtomicBool,
 }
 
@@ -41,9 +45,10 @@ pub struct Session<'p> {
     /// Elements that a pointer input may point to at most.
     pub pointer_elements: u64,
     pub(crate) image: Memory,
-    /// Functions that some path has entered.
-    decoded: IdVec<CodeFunctionId, Option<Rc<Decoded>>>,
-    pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
+    decoded: Rc<RefCell<DecodedTable>>,
+    calls: Rc<OnceCell<CallGraph>>,
+    drivers: Rc<HashMap<&'p str, CodeFunctionId>>,
+    pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
     /// The functions that those calls may go to: they write state that the unit looks at.
@@ -52,36 +57,76 @@ pub struct Session<'p> {
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
-    successors: Successors,
+    successors: Rc<RefCell<Successors>>,
     /// How many garbage variables the current run has used.
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
     pub(crate) looks_at_addresses: bool,
 }
 
-impl<'p> Session<'p> {
-    /// `None` if the function has no driver.
-    pub fn new(program: &'p Program, function: FunctionId, pointer_elements: u64) -> Option<Self> {
-        driver_of(program, function)?;
-        Some(Session {
+/// Functions that some path has entered.
+type DecodedTable = IdVec<CodeFunctionId, Option<Rc<Decoded>>>;
+
+/// What all sessions of one program and thread share, worked out once: its cost grows with the whole program, while that
+/// of a session shall grow with the function alone.
+#[derive(Clone)]
+pub struct Prepared<'p> {
+    program: &'p Program,
+    drivers: Rc<HashMap<&'p str, CodeFunctionId>>,
+    image: Memory,
+    decoded: Rc<RefCell<DecodedTable>>,
+    calls: Rc<OnceCell<CallGraph>>,
+    map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
+    successors: Rc<RefCell<Successors>>,
+}
+
+impl<'p> Prepared<'p> {
+    pub fn new(program: &'p Program) -> Self {
+        let by_name = program.code.functions.iter().map(|(id, function)| (function.name.as_str(), id));
+        let decoded: DecodedTable = program.code.functions.ids().map(|_| None).collect();
+        Prepared {
             program,
+            drivers: Rc::new(by_name.collect()),
+            image: initial_memory(&program.code),
+            decoded: Rc::new(RefCell::new(decoded)),
+            calls: Rc::default(),
+            map_functions: Rc::new(map_functions(program)),
+            successors: Rc::new(RefCell::new(Successors::new(&program.map))),
+        }
+    }
+
+    /// `None` if the function has no driver.
+    pub fn session(&self, function: FunctionId, pointer_elements: u64) -> Option<Session<'p>> {
+        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
+        self.drivers.get(driver.as_str())?;
+        Some(Session {
+            program: self.program,
             function,
             terms: Terms::new(),
             inputs: InputSpace::default(),
             pointer_elements,
-            image: initial_memory(&program.code),
-            decoded: program.code.functions.ids().map(|_| None).collect(),
-            map_functions: map_functions(program),
+            image: self.image.clone(),
+            decoded: self.decoded.clone(),
+            calls: self.calls.clone(),
+            drivers: self.drivers.clone(),
+            map_functions: self.map_functions.clone(),
             calls_before: 0,
             callers_of_state: Rc::from([]),
             call_choices: Vec::new(),
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
-            successors: Successors::new(&program.map),
+            successors: self.successors.clone(),
             garbage_used: 0,
             looks_at_addresses: false,
         })
+    }
+}
+
+impl<'p> Session<'p> {
+    /// `None` if the function has no driver. For many functions of one program use [`Prepared::session`].
+    pub fn new(program: &'p Program, function: FunctionId, pointer_elements: u64) -> Option<Self> {
+        Prepared::new(program).session(function, pointer_elements)
     }
 
     /// Tests make so many calls before the one under test, to functions that write state that the unit looks at. No
@@ -96,7 +141,8 @@ impl<'p> Session<'p> {
     }
 
     fn writers_of_state(&self) -> Vec<FunctionId> {
-        state::writers_of_state(self.program, self.function, &self.map_functions)
+        let graph = self.calls.get_or_init(|| CallGraph::of(&self.program.code));
+        graph.writers_of_state(self.program, self.function, &self.map_functions)
     }
 
     /// Whether a call before the one under test can change the state that the unit looks at.
@@ -119,7 +165,8 @@ impl<'p> Session<'p> {
     }
 
     pub(crate) fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
-        driver_of(self.program, function)
+        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
+        self.drivers.get(driver.as_str()).copied()
     }
 
     /// Executes the path that the model's inputs take.
@@ -131,7 +178,7 @@ impl<'p> Session<'p> {
 
     pub(crate) fn decoded(&mut self, function: CodeFunctionId) -> Rc<Decoded> {
         let code = &self.program.code.functions[function];
-        Rc::clone(self.decoded[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
+        Rc::clone(self.decoded.borrow_mut()[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
     }
 
     /// A value that nobody wrote: a variable that no test can set. Runs use the same ones in the same order.
@@ -154,7 +201,7 @@ impl<'p> Session<'p> {
     /// Whether the map has a way from an event to a marker of the same activation.
     #[inline]
     pub(crate) fn map_allows(&mut self, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
-        self.successors.allows(&self.program.map, function, after, marker)
+        self.successors.borrow_mut().allows(&self.program.map, function, after, marker)
     }
 
     /// Whether the value of a term depends on bits that nobody wrote.
@@ -171,11 +218,6 @@ impl<'p> Session<'p> {
         }
         tried[index]
     }
-}
-
-fn driver_of(program: &Program, function: FunctionId) -> Option<CodeFunctionId> {
-    let driver = program.map.functions[function].driver.as_ref().ok()?;
-    program.code.function_named(driver)
 }
 
 fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>> {

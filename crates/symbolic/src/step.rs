@@ -59,6 +59,9 @@ impl<'p> Executor<'_, 'p> {
         if self.limits.interrupt.load(Ordering::Relaxed) {
             return Err(Box::new(PathEnd::Interrupted));
         }
+        if self.session.terms.len() > self.limits.terms {
+            return Err(Box::new(PathEnd::MemoryLimit));
+        }
         Ok(())
     }
 

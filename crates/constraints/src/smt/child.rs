@@ -4,14 +4,15 @@
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::in_process::verdict;
-use super::wire;
+use super::wire::{self, Reply};
 use super::{Backend, Verdict};
 use crate::answer::Reason;
 use crate::solver::Limits;
@@ -20,58 +21,70 @@ use crate::terms::{TermId, Terms};
 /// How long an interrupt may go unseen.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Z3 in a worker process, started at the first query and again after it had to be killed or has crashed.
+/// The worker processes that the solvers of one thread share. Starting one costs as much as many queries, so a solver that
+/// has got its answer leaves the worker here for the next. For one thread, because the kernel ends a worker together with
+/// the thread that started it.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    program: Arc<Path>,
+    idle: Arc<Mutex<Vec<Worker>>>,
+}
+
+impl Workers {
+    /// `program` is started with the one argument `smt-worker`; it must call [`crate::smt_worker_main`] then.
+    pub fn new(program: &Path) -> Self {
+        Self { program: program.into(), idle: Arc::default() }
+    }
+
+    /// A worker that waits for a query. One that died since its last answer says nothing about this query: start another.
+    fn take(&self) -> Result<Worker, Reason> {
+        while let Some(mut worker) = self.idle().pop() {
+            if worker.is_alive() {
+                return Ok(worker);
+            }
+        }
+        Worker::start(&self.program).map_err(|error| unavailable(&self.program, &error))
+    }
+
+    fn put_back(&self, worker: Worker) {
+        self.idle().push(worker);
+    }
+
+    /// A thread that panicked while it held the lock left a list that is as good as any.
+    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Z3 in a worker process. A worker that did not answer properly is killed, not used again.
 pub(crate) struct Child {
-    program: PathBuf,
+    workers: Workers,
     limits: Limits,
     interrupt: Arc<AtomicBool>,
-    worker: Option<Worker>,
 }
 
 impl Child {
-    pub(crate) fn new(program: PathBuf, limits: Limits, interrupt: Arc<AtomicBool>) -> Self {
-        Self { program, limits, interrupt, worker: None }
+    pub(crate) fn new(workers: Workers, limits: Limits, interrupt: Arc<AtomicBool>) -> Self {
+        Self { workers, limits, interrupt }
     }
 
-    fn exchange(&mut self, query: &[u8]) -> Result<Vec<u8>, Reason> {
-        self.ensure_worker()?;
+    fn exchange(&self, query: &[u8]) -> Result<Reply, Reason> {
+        let mut worker = self.workers.take()?;
         let deadline = Deadline::new(&self.limits, &self.interrupt);
-        let worker = self.worker.as_mut().ok_or(Reason::SolverCrashed)?;
-        let reply = worker.send(query, &deadline).and_then(|()| worker.receive(&deadline));
-        if reply.is_err() {
-            self.worker = None;
-        }
-        reply
-    }
-
-    /// A worker that died since its last answer says nothing about this query: start another.
-    fn ensure_worker(&mut self) -> Result<(), Reason> {
-        if self.worker.as_mut().is_some_and(|worker| worker.is_alive()) {
-            return Ok(());
-        }
-        self.worker = None;
-        let started = Worker::start(&self.program);
-        self.worker = Some(started.map_err(|error| unavailable(&self.program, &error))?);
-        Ok(())
+        worker.send(query, &deadline)?;
+        let reply = wire::decode_reply(&worker.receive(&deadline)?).map_err(|_| Reason::SolverCrashed)?;
+        self.workers.put_back(worker);
+        Ok(reply)
     }
 }
 
 impl Backend for Child {
     fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
         let (graph, variables) = wire::graph(terms, constraints);
-        let reply = self.exchange(&wire::encode_query(&graph, &self.limits));
-        match reply.map(|bytes| wire::decode_reply(&bytes)) {
-            Ok(Ok(reply)) => verdict(reply, constraints, &variables, &self.limits),
-            Ok(Err(_)) => self.malformed_reply(),
+        match self.exchange(&wire::encode_query(&graph, &self.limits)) {
+            Ok(reply) => verdict(reply, constraints, &variables, &self.limits),
             Err(reason) => Verdict::Unknown(reason),
         }
-    }
-}
-
-impl Child {
-    fn malformed_reply(&mut self) -> Verdict {
-        self.worker = None;
-        Verdict::Unknown(Reason::SolverCrashed)
     }
 }
 
@@ -80,6 +93,7 @@ fn unavailable(program: &Path, error: &io::Error) -> Reason {
 }
 
 /// Killed and reaped when dropped.
+#[derive(Debug)]
 struct Worker {
     process: std::process::Child,
     /// Standard input and output of the worker. A socket, because it has time limits for both directions.

@@ -7,6 +7,7 @@ mod translate;
 pub(crate) mod wire;
 mod worker;
 
+pub use child::Workers;
 pub use worker::smt_worker_main;
 
 use crate::answer::Reason;
@@ -28,8 +29,8 @@ pub(crate) trait Backend: Send {
 }
 
 pub(crate) fn backend(settings: SolverSettings) -> Box<dyn Backend> {
-    match settings.worker {
-        Some(program) => Box::new(child::Child::new(program, settings.limits, settings.interrupt)),
+    match settings.workers {
+        Some(workers) => Box::new(child::Child::new(workers, settings.limits, settings.interrupt)),
         None => Box::new(in_process::InProcess::new(settings.limits)),
     }
 }

@@ -9,9 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct ProgressView<W> {
     shown: Shown<W>,
     functions: usize,
-    started: usize,
-    reached: usize,
-    goals: usize,
+    finished: usize,
 }
 
 enum Shown<W> {
@@ -41,7 +39,7 @@ impl<W: Write> ProgressView<W> {
     }
 
     fn new(shown: Shown<W>) -> Self {
-        ProgressView { shown, functions: 0, started: 0, reached: 0, goals: 0 }
+        ProgressView { shown, functions: 0, finished: 0 }
     }
 
     pub fn show(&mut self, event: &Progress) {
@@ -65,20 +63,16 @@ impl<W: Write> ProgressView<W> {
     fn note(&mut self, event: &Progress) {
         match event {
             Progress::FileLoaded { functions } => self.functions += functions,
-            Progress::FunctionStarted { goals, .. } => {
-                self.started += 1;
-                (self.reached, self.goals) = (0, *goals);
-            }
-            Progress::GoalsReached { reached, goals, .. } => (self.reached, self.goals) = (*reached, *goals),
+            Progress::FunctionFinished { .. } => self.finished += 1,
             _ => {}
         }
     }
 
     fn line(&self, event: &Progress) -> Option<String> {
-        let Self { functions, started, reached, goals, .. } = self;
+        let Self { functions, finished, .. } = self;
         match event {
-            Progress::FunctionFinished { name } => {
-                Some(format!("[{started}/{functions}] {name}: {reached} of {goals} goals reached\n"))
+            Progress::FunctionFinished { name, reached, goals } => {
+                Some(format!("[{finished}/{functions}] {name}: {reached} of {goals} goals reached\n"))
             }
             Progress::Replaying { tests } => Some(format!("replaying {tests} tests\n")),
             _ => None,
@@ -111,7 +105,7 @@ mod tests {
         view.show(&Progress::FileLoaded { functions: 2 });
         view.show(&Progress::FunctionStarted { name: name(), goals: 20 });
         view.show(&Progress::GoalsReached { name: name(), reached: 18, goals: 20 });
-        view.show(&Progress::FunctionFinished { name: name() });
+        view.show(&Progress::FunctionFinished { name: name(), reached: 18, goals: 20 });
         view.show(&Progress::Replaying { tests: 9 });
         view.finish();
         let expected = expect![[r#"

@@ -30,28 +30,8 @@ fn written_by(function: &Function) -> BTreeSet<GlobalId> {
     scan.written
 }
 
-/// The functions that write state which the unit may look at, the unit itself first if it does: calling them before
-/// the unit can make a difference. Drivers are no part of it: what they write are inputs.
-pub(super) fn writers_of_state(
-    program: &Program,
-    unit: FunctionId,
-    map_functions: &IdVec<CodeFunctionId, Option<FunctionId>>,
-) -> Vec<FunctionId> {
-    let graph = CallGraph::of(&program.code);
-    let reached = closure(&graph.callees, program.code.function_named(&program.map.functions[unit].symbol));
-    let state: BTreeSet<GlobalId> = reached.iter().flat_map(|&function| &graph.mentioned[function]).copied().collect();
-    let writes = |function: &CodeFunctionId| graph.written[*function].iter().any(|global| state.contains(global));
-    let writers = closure(&graph.callers, program.code.functions.ids().filter(writes));
-    let has_driver = |function: &FunctionId| program.map.functions[*function].driver.is_ok();
-    let mut candidates: Vec<FunctionId> =
-        writers.into_iter().filter_map(|function| map_functions[function]).filter(has_driver).collect();
-    candidates.sort_by_key(|&function| (function != unit, function));
-    candidates.truncate(MOST_CANDIDATES);
-    candidates
-}
-
 /// Who calls whom, and which globals each function writes and mentions.
-struct CallGraph {
+pub(super) struct CallGraph {
     callees: IdVec<CodeFunctionId, BTreeSet<CodeFunctionId>>,
     callers: IdVec<CodeFunctionId, BTreeSet<CodeFunctionId>>,
     written: IdVec<CodeFunctionId, BTreeSet<GlobalId>>,
@@ -59,7 +39,7 @@ struct CallGraph {
 }
 
 impl CallGraph {
-    fn of(code: &Code) -> Self {
+    pub(super) fn of(code: &Code) -> Self {
         let mut graph = CallGraph {
             callees: code.functions.ids().map(|_| BTreeSet::new()).collect(),
             callers: code.functions.ids().map(|_| BTreeSet::new()).collect(),
@@ -82,6 +62,27 @@ impl CallGraph {
             }
         }
         graph
+    }
+
+    /// The functions that write state which the unit may look at, the unit itself first if it does: calling them before
+    /// the unit can make a difference. Drivers are no part of it: what they write are inputs.
+    pub(super) fn writers_of_state(
+        &self,
+        program: &Program,
+        unit: FunctionId,
+        map_functions: &IdVec<CodeFunctionId, Option<FunctionId>>,
+    ) -> Vec<FunctionId> {
+        let reached = closure(&self.callees, program.code.function_named(&program.map.functions[unit].symbol));
+        let state: BTreeSet<GlobalId> =
+            reached.iter().flat_map(|&function| &self.mentioned[function]).copied().collect();
+        let writes = |function: &CodeFunctionId| self.written[*function].iter().any(|global| state.contains(global));
+        let writers = closure(&self.callers, program.code.functions.ids().filter(writes));
+        let has_driver = |function: &FunctionId| program.map.functions[*function].driver.is_ok();
+        let mut candidates: Vec<FunctionId> =
+            writers.into_iter().filter_map(|function| map_functions[function]).filter(has_driver).collect();
+        candidates.sort_by_key(|&function| (function != unit, function));
+        candidates.truncate(MOST_CANDIDATES);
+        candidates
     }
 }
 

@@ -1,0 +1,317 @@
+//! Several functions at a time, over all files. A thread takes what comes next: a function of a file that is read, or else
+//! the next file. Which thread does what does not show in the result.
+
+use std::num::NonZeroUsize;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use branchwise_generate::{
+    Progress, ReplaySummary, Report, Routes, Settings, Subject, UnitReport, Workers, Workplace, conclude,
+};
+use branchwise_program::FunctionId;
+use branchwise_program::map::Map;
+use branchwise_replay::Harness;
+
+use crate::error::CliError;
+use crate::pipeline::{Loaded, Workshop, replay_error, selected};
+use crate::sources::SourceFile;
+
+/// Deep terms make deep recursion; the memory is only reserved.
+const STACK_BYTES: usize = 1 << 28;
+
+/// What was found in one file, with everything that the report needs of it.
+#[derive(Debug)]
+pub struct GeneratedFile {
+    pub source: SourceFile,
+    pub map: Map,
+    pub report: Report,
+    /// See [`branchwise_report::keeps_state`].
+    pub keeps_state: bool,
+}
+
+/// What to do.
+pub struct Work<'a> {
+    pub workshop: &'a Workshop,
+    pub sources: &'a [SourceFile],
+    /// The functions that the user names; empty: all.
+    pub names: &'a [String],
+    pub settings: &'a Settings,
+    pub jobs: NonZeroUsize,
+}
+
+/// How progress is shown, from any thread.
+pub type Show<'a> = dyn Fn(&Progress) + Sync + 'a;
+
+/// The results in the order of the sources; `None` for a file that an interrupt left unread.
+pub type Results = Vec<Option<Result<GeneratedFile, CliError>>>;
+
+/// Analyses each file, generates tests for its functions and replays them. Stops early, with what was found, when the
+/// interrupt is raised. A file that cannot be used does not stop the others.
+pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Results, CliError> {
+    let compiler = work.workshop.compiler_version()?;
+    let schedule =
+        Schedule { work, show, compiler, state: Mutex::new(State::new(work.sources.len())), changed: Condvar::new() };
+    std::thread::scope(|scope| -> Result<(), CliError> {
+        for _ in 0..work.jobs.get() {
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let spawned = thread.spawn_scoped(scope, || schedule.take_part());
+            spawned.map_err(|cause| CliError::input("cannot start a thread").with_cause(cause))?;
+        }
+        Ok(())
+    })?;
+    let (files, wrong_name) = {
+        let mut state = schedule.state();
+        (std::mem::take(&mut state.files), state.wrong_name.take())
+    };
+    match wrong_name {
+        Some(error) => Err(error),
+        None => Ok(files.into_iter().map(|stage| schedule.result(stage)).collect()),
+    }
+}
+
+struct Schedule<'a> {
+    work: &'a Work<'a>,
+    show: &'a Show<'a>,
+    compiler: String,
+    state: Mutex<State>,
+    /// A file was read, or could not be.
+    changed: Condvar,
+}
+
+struct State {
+    files: Vec<Stage>,
+    /// The first file that nobody has started to read.
+    next_file: usize,
+    loading: usize,
+    /// A name that no file has; known when all files are read.
+    wrong_name: Option<CliError>,
+    names_checked: bool,
+}
+
+enum Stage {
+    Waiting,
+    Open(Arc<OpenFile>),
+    Done(Result<Box<GeneratedFile>, CliError>),
+}
+
+impl State {
+    fn new(files: usize) -> Self {
+        let files = (0..files).map(|_| Stage::Waiting).collect();
+        State { files, next_file: 0, loading: 0, wrong_name: None, names_checked: false }
+    }
+}
+
+/// A file between reading and reporting.
+struct OpenFile {
+    index: usize,
+    loaded: Loaded,
+    routes: Routes,
+    functions: Vec<FunctionId>,
+    /// The first function that no thread has taken.
+    next: AtomicUsize,
+    /// `None` where there is nothing to do.
+    harness: Option<Mutex<Harness>>,
+    /// In the order of `functions`.
+    units: Mutex<Vec<Option<UnitReport>>>,
+    left: AtomicUsize,
+}
+
+impl OpenFile {
+    /// A function that no other thread treats, by its place in the list.
+    fn take(&self) -> Option<usize> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        (index < self.functions.len()).then_some(index)
+    }
+
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.functions.len()
+    }
+}
+
+enum Task {
+    Read(usize),
+    Treat(Arc<OpenFile>),
+}
+
+impl Schedule<'_> {
+    /// The life of one thread.
+    fn take_part(&self) {
+        let workers = self.work.settings.worker.as_deref().map(Workers::new);
+        while let Some(task) = self.next_task() {
+            match task {
+                Task::Read(index) => self.read(index),
+                Task::Treat(file) => self.treat(&file, workers.as_ref()),
+            }
+        }
+    }
+
+    /// Functions of files that are read come first, so that few files are open at a time. Only where the user names
+    /// functions must all files be read before it is known whether each name is one.
+    fn next_task(&self) -> Option<Task> {
+        let mut state = self.state();
+        loop {
+            let all_read = state.next_file >= state.files.len() && state.loading == 0;
+            if all_read {
+                self.check_names(&mut state);
+            }
+            let may_treat = (self.work.names.is_empty() || all_read) && state.wrong_name.is_none();
+            if let Some(file) = state.files.iter().find_map(open_with_more).filter(|_| may_treat) {
+                return Some(Task::Treat(file));
+            }
+            if state.next_file < state.files.len() && !self.interrupted() {
+                let index = state.next_file;
+                state.next_file += 1;
+                state.loading += 1;
+                return Some(Task::Read(index));
+            }
+            if state.loading == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.work.settings.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Every name that the user gives must be a function of some file.
+    fn check_names(&self, state: &mut State) {
+        if std::mem::replace(&mut state.names_checked, true) {
+            return;
+        }
+        let open: Vec<&Arc<OpenFile>> = state.files.iter().filter_map(open).collect();
+        let functions = open.iter().flat_map(|file| file.loaded.program.map.functions.values());
+        let known: Vec<&str> = functions.map(|function| function.name.as_str()).collect();
+        let wrong = self.work.names.iter().find(|name| !known.contains(&name.as_str()) && !open.is_empty());
+        let error = wrong.map(|name| {
+            let path = |file: &&Arc<OpenFile>| self.work.sources[file.index].path.display().to_string();
+            let files: Vec<String> = open.iter().map(path).collect();
+            CliError::no_such_function(name, &files.join(", "), known.iter().copied())
+        });
+        state.wrong_name = error;
+    }
+
+    /// Reads, lowers and builds one file.
+    fn read(&self, index: usize) {
+        let source = &self.work.sources[index];
+        let opened = std::panic::catch_unwind(AssertUnwindSafe(|| self.open(index)));
+        let opened = opened.unwrap_or_else(|_| {
+            Err(CliError::our_fault(format!("a fault of Branchwise ended the reading of {}", source.path.display())))
+        });
+        let functions = opened.as_ref().map_or(0, |file| file.functions.len());
+        if functions > 0 {
+            (self.show)(&Progress::FileLoaded { functions });
+        }
+        let stage = match opened {
+            Ok(file) => Stage::Open(Arc::new(file)),
+            Err(error) => Stage::Done(Err(error)),
+        };
+        let mut state = self.state();
+        state.files[index] = stage;
+        state.loading -= 1;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn open(&self, index: usize) -> Result<OpenFile, CliError> {
+        let Work { workshop, sources, names, .. } = self.work;
+        let source = &sources[index];
+        let loaded = workshop.load(&source.path, &source.flags)?;
+        if loaded.program.map.functions.is_empty() {
+            let message = format!("{} defines no function", source.path.display());
+            return Err(CliError::input(message).with_hint("name a file with function bodies"));
+        }
+        let functions = selected(&loaded.program.map, names);
+        let harness = if functions.is_empty() { None } else { Some(Mutex::new(workshop.harness(&loaded)?)) };
+        Ok(OpenFile {
+            index,
+            routes: Routes::of(&loaded.program.map),
+            next: AtomicUsize::new(0),
+            harness,
+            units: Mutex::new(functions.iter().map(|_| None).collect()),
+            left: AtomicUsize::new(functions.len()),
+            functions,
+            loaded,
+        })
+    }
+
+    /// Treats functions of a file until none is left, or none that another thread has not taken.
+    fn treat(&self, file: &OpenFile, workers: Option<&Workers>) {
+        let treated = std::panic::catch_unwind(AssertUnwindSafe(|| self.treat_functions(file, workers)));
+        let path = self.work.sources[file.index].path.display();
+        let treated =
+            treated.unwrap_or_else(|_| Err(CliError::our_fault(format!("a fault of Branchwise ended {path}"))));
+        if let Err(error) = treated {
+            file.next.store(file.functions.len(), Ordering::Relaxed);
+            self.state().files[file.index] = Stage::Done(Err(error));
+        }
+    }
+
+    fn treat_functions(&self, file: &OpenFile, workers: Option<&Workers>) -> Result<(), CliError> {
+        let Some(harness) = &file.harness else { return Ok(()) };
+        let own = lock(harness).share().map_err(|error| replay_error(&error))?;
+        let settings = self.work.settings;
+        let subject = Subject { program: &file.loaded.program, settings, routes: file.routes.clone() };
+        let mut place = Workplace::new(&subject, own, workers.cloned());
+        while let Some(index) = file.take() {
+            let unit = place.generate(file.functions[index], &mut |event| (self.show)(&event));
+            lock(&file.units)[index] = Some(unit);
+            // The last one to be done sees what all the others have left.
+            if file.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.finish(file, &subject, &mut lock(harness));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, file: &OpenFile, subject: &Subject<'_>, harness: &mut Harness) {
+        let units = std::mem::take(&mut *lock(&file.units)).into_iter().flatten().collect();
+        let report = conclude(subject, harness, units, self.compiler.clone(), &mut |event| (self.show)(&event));
+        let generated = self.generated(file, report);
+        self.state().files[file.index] = Stage::Done(Ok(Box::new(generated)));
+    }
+
+    fn generated(&self, file: &OpenFile, report: Report) -> GeneratedFile {
+        let program = &file.loaded.program;
+        GeneratedFile {
+            source: self.work.sources[file.index].clone(),
+            map: program.map.clone(),
+            report,
+            keeps_state: branchwise_report::keeps_state(program),
+        }
+    }
+
+    /// A file without a function that the user names has a report without functions.
+    fn result(&self, stage: Stage) -> Option<Result<GeneratedFile, CliError>> {
+        match stage {
+            Stage::Done(result) => Some(result.map(|file| *file)),
+            Stage::Open(file) if file.functions.is_empty() => {
+                let replay = ReplaySummary { compiler: self.compiler.clone(), ..ReplaySummary::default() };
+                Some(Ok(self.generated(&file, Report { functions: Vec::new(), replay })))
+            }
+            Stage::Waiting | Stage::Open(_) => None,
+        }
+    }
+}
+
+fn open(stage: &Stage) -> Option<&Arc<OpenFile>> {
+    match stage {
+        Stage::Open(file) => Some(file),
+        Stage::Waiting | Stage::Done(_) => None,
+    }
+}
+
+fn open_with_more(stage: &Stage) -> Option<Arc<OpenFile>> {
+    open(stage).filter(|file| file.has_more()).cloned()
+}
+
+/// A thread that panicked while it held a lock left nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
