@@ -72,6 +72,7 @@ impl Propagation<'_> {
             TermKind::Concat { high, low } => forward::concat(self.range(high), self.range(low)),
             TermKind::ZeroExtend(a) => forward::zero_extend(self.range(a), node.width),
             TermKind::SignExtend(a) => forward::sign_extend(self.range(a), node.width),
+            TermKind::Float(..) => Range::full(node.width),
         }
     }
 
@@ -102,6 +103,7 @@ impl Propagation<'_> {
             }
             TermKind::ZeroExtend(a) => self.narrow(a, backward::zero_extend(result, self.range(a))?),
             TermKind::SignExtend(a) => self.narrow(a, backward::sign_extend(result, self.range(a))?),
+            TermKind::Float(..) => Some(()),
         }
     }
 

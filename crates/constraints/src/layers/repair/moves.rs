@@ -86,6 +86,7 @@ impl Wishes<'_> {
                 self.invert_extension(a, wanted, semantics::truncate(wanted, self.terms.width(a)))
             }
             TermKind::SignExtend(a) => self.invert_sign_extension(a, width, wanted),
+            TermKind::Float(..) => {}
         }
     }
 
