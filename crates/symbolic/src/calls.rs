@@ -24,7 +24,7 @@ impl<'p> Executor<'_, 'p> {
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
         if self.code.functions[callee].is_declaration() {
-            return self.call_library(callee, &arguments);
+            return self.call_library(callee, &arguments, &call.outs);
         }
         if self.frames.len() as u64 >= self.limits.call_depth {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));
@@ -72,8 +72,12 @@ impl<'p> Executor<'_, 'p> {
         Ok(())
     }
 
-    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<()> {
+    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value], outs: &[RegisterId]) -> Step<()> {
         let name = self.code.functions[callee].name.as_str();
+        if let Some(value) = self.call_mathematics(callee, arguments)? {
+            outs.iter().for_each(|&out| self.set(out, value));
+            return Ok(());
+        }
         match name {
             "abort" | "llvm.trap" => self.fail(FaultKind::Abort, format!("'{name}' was called")),
             "__assert_fail" => self.fail(FaultKind::AssertFailed, "an assertion failed"),
