@@ -18,6 +18,7 @@ mod floats;
 mod function;
 mod instructions;
 mod intrinsics;
+pub(crate) mod library;
 mod llvm;
 mod memory;
 mod module;
@@ -36,6 +37,7 @@ pub fn lower_bitcode(path: &Path) -> Result<Code, LowerError> {
     let failed = |what: String| LowerError { path: path.to_owned(), what };
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(path, &context).map_err(|error| failed(error.to_string()))?;
+    library::link(&module).map_err(failed)?;
     passes::run(&module).map_err(failed)?;
     Ok(module::lower(llvm::ModuleView::new(&module)))
 }

@@ -13,6 +13,7 @@ mod calls;
 mod executor;
 mod floats;
 mod inputs;
+mod library;
 mod loops;
 mod memory;
 mod path;
