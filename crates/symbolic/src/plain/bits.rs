@@ -132,3 +132,65 @@ fn in_width(by: u64, unused: u32) -> bool {
 pub(super) fn sign_extend(bits: u64, unused_from: u8, unused_to: u8) -> u64 {
     wrapped(signed(bits, u32::from(unused_from)) as u64, u32::from(unused_to))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Operation = fn(u64, u64, u32) -> Option<u64>;
+
+    /// The same in numbers that are wide enough; `None` where it is not plain.
+    fn exact(name: &str, left: i128, right: i128, width: u32) -> Option<i128> {
+        let fits = |number: i128| (-(1 << (width - 1))..1 << (width - 1)).contains(&number);
+        let mask = |number: i128| number & ((1 << width) - 1);
+        let in_width = mask(right) < i128::from(width);
+        match name {
+            "add" => Some(left + right),
+            "sub" => Some(left - right),
+            "mul" => Some(left.wrapping_mul(right)),
+            "add_signed" => Some(left + right).filter(|&sum| fits(sum)),
+            "sub_signed" => Some(left - right).filter(|&difference| fits(difference)),
+            "mul_signed" => Some(left * right).filter(|&product| fits(product)),
+            "divide_signed" => (right != 0 && right != -1).then(|| left / right),
+            "remainder_signed" => (right != 0 && right != -1).then(|| left % right),
+            "shift_left" => in_width.then(|| left << mask(right)),
+            "shift_right" => in_width.then(|| mask(left) >> mask(right)),
+            "shift_right_signed" => in_width.then(|| left >> mask(right)),
+            other => panic!("no operation {other}"),
+        }
+    }
+
+    const OPERATIONS: [(&str, Operation); 11] = [
+        ("add", add),
+        ("sub", sub),
+        ("mul", mul),
+        ("add_signed", add_signed),
+        ("sub_signed", sub_signed),
+        ("mul_signed", mul_signed),
+        ("divide_signed", divide_signed),
+        ("remainder_signed", remainder_signed),
+        ("shift_left", shift_left),
+        ("shift_right", shift_right),
+        ("shift_right_signed", shift_right_signed),
+    ];
+
+    #[test]
+    fn every_width_computes_what_wide_numbers_do() {
+        for width in [1_u32, 7, 8, 16, 24, 31, 32, 33, 48, 63, 64] {
+            let unused = 64 - width;
+            let edge = 1_u64 << (width - 1);
+            let samples = [0, 1, 2, 3, 5, 31, 32, edge - 1, edge, edge + 1, u64::MAX, u64::MAX - 1, 0x1234_5678_9abc_def0];
+            let samples = samples.map(|bits| bits << unused >> unused);
+            for (name, operation) in OPERATIONS {
+                for left in samples {
+                    for right in samples {
+                        let numbers = (i128::from(signed(left, unused)), i128::from(signed(right, unused)));
+                        let expected = exact(name, numbers.0, numbers.1, width);
+                        let expected = expected.map(|number| (number as u64) << unused >> unused);
+                        assert_eq!(operation(left, right, unused), expected, "{name} {width} {left:#x} {right:#x}");
+                    }
+                }
+            }
+        }
+    }
+}

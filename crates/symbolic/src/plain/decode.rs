@@ -34,6 +34,8 @@ pub(crate) struct Decoded {
 
 /// The start of a block that is not decoded yet.
 const NOWHERE: u32 = u32::MAX;
+/// Stands for the last slot of the frame until that is known.
+const CIRCLE: Slot = Slot::MAX;
 /// Edges through more empty blocks than this are left as they are.
 const LONGEST_CHAIN: usize = 8;
 
@@ -109,7 +111,7 @@ impl<'f> Decoder<'f> {
         self.decoded.frame.push(Value::Undefined);
         let circle = self.decoded.frame.len() as Slot - 1;
         for (to, from) in &mut self.decoded.moves {
-            [to, from].into_iter().filter(|slot| **slot == Slot::MAX).for_each(|slot| *slot = circle);
+            [to, from].into_iter().filter(|slot| **slot == CIRCLE).for_each(|slot| *slot = circle);
         }
     }
 
@@ -408,31 +410,57 @@ impl<'f> Decoder<'f> {
         })
     }
 
-    /// The copies of an edge, which are done all at once, in an order in which they can be done one by one. `Slot::MAX`
-    /// is the slot that opens circles.
+    /// The copies of an edge, in the order in which they are done.
     fn moves(&mut self, copies: &[(RegisterId, Operand)]) -> Option<Vec<(Slot, Slot)>> {
-        let mut open = Vec::new();
+        let mut moves = Vec::new();
         for (register, operand) in copies {
             let wide = self.function.registers[*register] > 64 && !matches!(operand, Operand::Register(_));
-            open.push((register.0, self.slot(operand).filter(|_| !wide)?));
+            moves.push((register.0, self.slot(operand).filter(|_| !wide)?));
         }
-        open.retain(|(to, from)| to != from);
-        let mut ordered = Vec::new();
-        while !open.is_empty() {
-            let free = open.iter().position(|(to, _)| open.iter().all(|(_, from)| from != to));
-            let next = free.unwrap_or_else(|| {
-                let to = open[0].0;
-                ordered.push((Slot::MAX, to));
-                open.iter_mut().filter(|(_, from)| *from == to).for_each(|(_, from)| *from = Slot::MAX);
-                0
-            });
-            ordered.push(open.remove(next));
-        }
-        Some(ordered)
+        Some(one_by_one(moves))
     }
+}
+
+/// Copies that are meant to be done all at once, in an order in which they can be done one by one. `CIRCLE` is the slot
+/// that opens circles.
+fn one_by_one(mut open: Vec<(Slot, Slot)>) -> Vec<(Slot, Slot)> {
+    open.retain(|(to, from)| to != from);
+    let mut ordered = Vec::new();
+    while !open.is_empty() {
+        let free = open.iter().position(|(to, _)| open.iter().all(|(_, from)| from != to));
+        let next = free.unwrap_or_else(|| {
+            let to = open[0].0;
+            ordered.push((CIRCLE, to));
+            open.iter_mut().filter(|(_, from)| *from == to).for_each(|(_, from)| *from = CIRCLE);
+            0
+        });
+        ordered.push(open.remove(next));
+    }
+    ordered
 }
 
 /// 64 less the width, for what fits into plain bits.
 fn unused(width: u32) -> Option<u8> {
     (1..=64).contains(&width).then(|| (64 - width) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All ways to copy four slots into each other, circles among them.
+    #[test]
+    fn copies_one_by_one_do_what_they_do_at_once() {
+        for choice in 0..4_u32.pow(4) {
+            let copies: Vec<(Slot, Slot)> = (0..4).map(|to| (to, choice / 4_u32.pow(to) % 4)).collect();
+            let mut slots = [10, 11, 12, 13];
+            let expected: Vec<u32> = copies.iter().map(|(_, from)| slots[*from as usize]).collect();
+            let mut circle = 0;
+            for (to, from) in one_by_one(copies) {
+                let value = if from == CIRCLE { circle } else { slots[from as usize] };
+                *(if to == CIRCLE { &mut circle } else { &mut slots[to as usize] }) = value;
+            }
+            assert_eq!(slots[..], expected);
+        }
+    }
 }
