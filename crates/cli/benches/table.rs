@@ -1,7 +1,8 @@
 //! The benchmark table: `cargo bench -p branchwise-cli`. Prints Markdown; nothing here is a test.
 //!
 //! The first table is the whole tool on the programs of the three papers. The second is concrete execution against the
-//! same loops compiled by clang -O0, as a ratio measured in one run.
+//! same loops compiled by clang -O0, as a ratio measured in one run. The third is the whole tool on files of more and more
+//! functions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,9 +32,55 @@ const PROGRAMS: [(&str, &str); 12] = [
 
 const KERNELS: [&str; 4] = ["arithmetic", "arrays", "calls", "pointers"];
 
+/// Functions of one generated file; each is twice the one before.
+const SIZES: [usize; 4] = [50, 100, 200, 400];
+
 fn main() {
     programs_table();
     kernels_table();
+    println!();
+    scaling_table();
+}
+
+/// The whole tool on files of more and more functions: time must grow with their number, so the ratio should stay near 2.
+fn scaling_table() {
+    println!("| functions | seconds | ratio to half as many |");
+    println!("|---|---|---|");
+    let mut before: Option<f64> = None;
+    for functions in SIZES {
+        let seconds = seconds_for(functions);
+        let ratio = before.map_or("–".to_owned(), |before| format!("{:.2}", seconds / before));
+        println!("| {functions} | {seconds:.2} | {ratio} |");
+        before = Some(seconds);
+    }
+}
+
+/// One function at a time, so that the number of processors does not matter.
+fn seconds_for(functions: usize) -> f64 {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("many.c");
+    std::fs::write(&file, many_functions(functions)).expect("a writable folder");
+    let started = Instant::now();
+    let status = Command::new(env!("CARGO_BIN_EXE_branchwise"))
+        .args(["generate", "--quiet", "--steps", "60", "--jobs", "1", "--out"])
+        .arg(folder.path())
+        .arg(&file)
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "branchwise runs");
+    started.elapsed().as_secs_f64()
+}
+
+/// In groups of ten that call each other in a row.
+fn many_functions(count: usize) -> String {
+    let function = |index: usize| {
+        let call = if index % 10 == 0 { "i".to_owned() } else { format!("f{}(i, y)", index - 1) };
+        format!(
+            "int f{index}(int x, int y) {{\n    int s = 0;\n    if (x * 3 + y == {index}) s += 1;\n    \
+             if (x > y && y > {index}) s += 2;\n    for (int i = 0; i < x && i < 4; i++) s += {call};\n    \
+             if ((x ^ y) * x == {index} * 7 + 3) return s * 2;\n    return s;\n}}\n"
+        )
+    };
+    (0..count).map(function).collect()
 }
 
 fn programs() -> PathBuf {

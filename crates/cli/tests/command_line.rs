@@ -57,16 +57,19 @@ fn help_of_generate() {
 
             Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
 
-            Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
+            Usage: branchwise generate [OPTIONS] [FILE]... [-- <CLANG FLAGS>...]
 
             Arguments:
-              <FILE>...
-                      C files to generate tests for
+              [FILE]...
+                      C files to generate tests for [default: with -p, all C files of the project]
 
               [CLANG FLAGS]...
                       Flags for clang, such as -I and -D
 
             Options:
+              -p <DIR>
+                      Folder with compile_commands.json, which says how each file is compiled
+
                   --function <NAME>
                       Only this function; may be given several times [default: every function of the files]
 
@@ -102,6 +105,14 @@ fn help_of_generate() {
 
                   --steps <N>
                       Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+
+                  --memory <MEGABYTES>
+                      Memory for each function; its exploration ends there
+
+                      [default: 1024]
+
+                  --jobs <N>
+                      Functions that are treated at the same time; the result does not depend on it [default: number of processors]
 
                   --seed <N>
                       Start of the random choices: the same seed gives the same tests
@@ -146,19 +157,22 @@ fn short_help_of_generate() {
             ---- stdout
             Generate tests for the functions of C files
 
-            Usage: branchwise generate [OPTIONS] <FILE>... [-- <CLANG FLAGS>...]
+            Usage: branchwise generate [OPTIONS] [FILE]... [-- <CLANG FLAGS>...]
 
             Arguments:
-              <FILE>...         C files to generate tests for
+              [FILE]...         C files to generate tests for [default: with -p, all C files of the project]
               [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
             Options:
+              -p <DIR>                     Folder with compile_commands.json, which says how each file is compiled
                   --function <NAME>        Only this function; may be given several times [default: every function of the files]
                   --scope <SCOPE>          Whose branches are goals [default: unit] [possible values: unit, reachable]
                   --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
                   --strategy <STRATEGY>    How paths are chosen [default: concolic] [possible values: concolic]
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+                  --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
+                  --jobs <N>               Functions that are treated at the same time; the result does not depend on it [default: number of processors]
                   --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
                   --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
                   --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
