@@ -314,6 +314,7 @@ impl<'a> FunctionVerifier<'a> {
                 self.operand(address, 64)
             }
             Instruction::Output { address, .. } | Instruction::VolatileRead { address } => self.operand(address, 64),
+            Instruction::VariadicStart { list } => self.operand(list, 64),
             Instruction::Unsupported { .. } => Ok(()),
         }
     }
@@ -368,6 +369,8 @@ impl<'a> FunctionVerifier<'a> {
     fn call(&self, call: &Call) -> Verified {
         let (arguments, widths) = (call.arguments.len(), call.argument_widths.len());
         ensure(arguments == widths, || format!("{arguments} arguments, but {widths} widths"))?;
+        let passing = call.passing.len();
+        ensure(passing == 0 || passing == arguments, || format!("{arguments} arguments, but {passing} ways to pass"))?;
         for (argument, &width) in call.arguments.iter().zip(&call.argument_widths) {
             self.operand(argument, width)?;
         }
@@ -453,6 +456,7 @@ fn outs(instruction: &Instruction) -> Vec<RegisterId> {
         | Instruction::Input { .. }
         | Instruction::Output { .. }
         | Instruction::VolatileRead { .. }
+        | Instruction::VariadicStart { .. }
         | Instruction::Unsupported { .. } => Vec::new(),
     }
 }

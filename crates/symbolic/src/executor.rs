@@ -17,6 +17,7 @@ use crate::path::{
 };
 use crate::session::{RunLimits, Session, global_object};
 use crate::value::{ObjectId, Pointer, Value};
+use crate::varargs::VariableArguments;
 
 /// What a step may end with: the end of the path. Boxed, because every instruction returns one of these and hardly any
 /// ends its path.
@@ -48,6 +49,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub outputs: Vec<Output>,
     pub notes: Notes,
     pub instructions: u64,
+    /// The arguments of calls with variable ones, by the depth of the callee.
+    pub variable_arguments: BTreeMap<usize, VariableArguments>,
     /// The instruction being executed, within the innermost frame's block.
     pub instruction: u32,
 }
@@ -110,6 +113,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             outputs: Vec::new(),
             notes: Notes::default(),
             instructions: 0,
+            variable_arguments: BTreeMap::new(),
             instruction: 0,
             session,
         }

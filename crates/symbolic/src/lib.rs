@@ -19,6 +19,7 @@ mod path;
 mod session;
 mod step;
 mod value;
+mod varargs;
 
 pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
 pub use path::{
