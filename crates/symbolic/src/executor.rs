@@ -14,6 +14,7 @@ use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Note
 use crate::plain::Decoded;
 use crate::session::{RunLimits, Session, global_object};
 use crate::value::{ObjectId, Pointer, Value};
+use crate::varargs::VariableArguments;
 
 /// What a step may end with: the end of the path. Boxed, because every instruction returns one of these and hardly any
 /// ends its path.
@@ -51,6 +52,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub calls_to_come: u32,
     pub notes: Notes,
     pub instructions: u64,
+    /// The arguments of calls with variable ones, by the depth of the callee.
+    pub variable_arguments: BTreeMap<usize, VariableArguments>,
     /// The instruction being executed, within the innermost frame's block.
     pub instruction: u32,
 }
@@ -135,6 +138,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             calls_to_come: 0,
             notes: Notes::default(),
             instructions: 0,
+            variable_arguments: BTreeMap::new(),
             instruction: 0,
             session,
         }

@@ -23,6 +23,7 @@ mod sequence;
 mod session;
 mod step;
 mod value;
+mod varargs;
 
 pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
 pub use path::{

@@ -19,8 +19,9 @@ pub(crate) use smt::Smt;
 pub(crate) use verified::Verified;
 
 use crate::answer::{Solved, Statistics};
+use crate::hash::FastMap;
 use crate::model::Model;
-use crate::terms::{TermId, Terms};
+use crate::terms::{TermId, TermKind, Terms};
 
 /// A conjunction and the model to stay close to.
 #[derive(Copy, Clone)]
@@ -28,6 +29,22 @@ pub(crate) struct Query<'a> {
     pub terms: &'a Terms,
     pub constraints: &'a [TermId],
     pub hint: &'a Model,
+}
+
+impl Query<'_> {
+    /// Whether a float operator occurs in it.
+    pub(crate) fn has_floats(&self) -> bool {
+        let mut seen = FastMap::default();
+        let mut pending = self.constraints.to_vec();
+        while let Some(term) = pending.pop() {
+            match self.terms.kind(term) {
+                TermKind::Float(..) => return true,
+                kind if seen.insert(term, ()).is_none() => pending.extend(kind.operands()),
+                _ => {}
+            }
+        }
+        false
+    }
 }
 
 /// Below [`Slices`] a model assigns the variables of the query that matter; above, it is the whole hint with

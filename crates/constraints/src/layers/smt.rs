@@ -3,10 +3,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::{Decide, Query};
-use crate::answer::{Layer, Reason, Solved, Statistics};
+use crate::answer::{Answer, Layer, Reason, Solved, Statistics};
 use crate::model::{Evaluator, Model};
 use crate::smt::{Backend, Verdict};
-use crate::terms::{TermId, TermKind};
+use crate::terms::TermId;
 
 /// The last layer: the SMT solver, in this process or in another. A model is checked on its slice already here, so
 /// that a wrong one is not remembered by the layers above.
@@ -37,16 +37,19 @@ impl Decide for Smt {
         if self.interrupt.load(Ordering::Relaxed) {
             return Solved::unknown(Reason::Interrupted, Layer::Smt);
         }
-        if has_floats(query) {
-            return Solved::unknown(Reason::FloatingPoint, Layer::Smt);
-        }
         let start = Instant::now();
         let verdict = self.backend.solve(query.terms, query.constraints);
         statistics.count_smt_call(start.elapsed());
-        match verdict {
+        let solved = match verdict {
             Verdict::Sat(model) => self.checked(query, &model),
             Verdict::Unsat(core) => Solved::unsat(core, Layer::Smt),
             Verdict::Unknown(reason) => Solved::unknown(reason, Layer::Smt),
+        };
+        match &solved.answer {
+            // The solver takes results of float arithmetic for anything, so that only its refutations count.
+            Answer::Unknown(Reason::Interrupted) => solved,
+            Answer::Unknown(_) if query.has_floats() => Solved::unknown(Reason::FloatingPoint, Layer::Smt),
+            _ => solved,
         }
     }
 }
@@ -61,11 +64,6 @@ fn completed(query: &Query<'_>, model: &Model) -> Model {
         }
     }
     completed
-}
-
-fn has_floats(query: &Query<'_>) -> bool {
-    let (graph, _) = crate::smt::wire::graph(query.terms, query.constraints);
-    graph.nodes.iter().any(|node| matches!(node.kind, TermKind::Float(..)))
 }
 
 fn rejected(constraint: TermId) -> Solved {

@@ -2,6 +2,7 @@
 //! Both read the same encoded query, so that tests in one process exercise what the worker does.
 
 mod child;
+mod floats;
 mod in_process;
 mod translate;
 pub(crate) mod wire;

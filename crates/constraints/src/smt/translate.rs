@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use z3::ast::{Ast, BV, Bool};
 use z3::{Config, Params, SatResult, Solver, Tactic, with_z3_config};
 
+use super::floats;
 use super::wire::{Graph, GraphNode, Reply};
 use crate::solver::Limits;
 use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, UnaryOp};
@@ -108,7 +109,7 @@ fn vector_value(value: &BV, width: u32) -> Option<u128> {
     Some((u128::from(high) << 64) | u128::from(low))
 }
 
-enum Translated {
+pub(super) enum Translated {
     Boolean(Bool),
     Vector(BV),
 }
@@ -161,7 +162,10 @@ impl Translation<'_> {
             TermKind::Concat { high, low } => Translated::Vector(self.vector(high).concat(self.vector(low))),
             TermKind::ZeroExtend(a) => Translated::Vector(self.zero_extend(a, node.width)),
             TermKind::SignExtend(a) => Translated::Vector(self.vector(a).sign_ext(node.width - self.width(a))),
-            TermKind::Float(..) => unreachable!("floats are not translated"),
+            TermKind::Float(op, a, Some(b), _) if op.is_comparison() => {
+                Translated::Boolean(floats::compare(op, &self.vector(a), &self.vector(b), self.width(a)))
+            }
+            TermKind::Float(..) => floats::any_value(self.done.len(), node.width),
         }
     }
 

@@ -51,8 +51,9 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
         if self.satisfies(query, &model) {
             return Solved::sat(model, Layer::Intervals);
         }
-        match Points::of(&variables, &bounds) {
-            Some(mut points) if points.cost(bounds.len()) <= LARGEST_SEARCH => {
+        let domains: Vec<Domain> = bounds.iter().zip(&floats).map(|(&range, &float)| Domain::of(range, float)).collect();
+        match Points::of(&variables, &domains) {
+            Some(mut points) if points.cost(domains.len()) <= LARGEST_SEARCH => {
                 match points.find(|point| self.satisfies(query, point)) {
                     Some(model) => Solved::sat(model, Layer::Intervals),
                     None => Solved::unsat(query.constraints.to_vec(), Layer::Intervals),
@@ -66,20 +67,54 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
 /// Evaluations of one term that are quicker than a call of the SMT solver.
 const LARGEST_SEARCH: u128 = 200_000;
 
+/// The values of one variable, numbered.
+#[derive(Copy, Clone)]
+enum Domain {
+    Bits(Range),
+    /// Without NaN, of which there are many.
+    Floats(FloatRange),
+}
+
+impl Domain {
+    /// The smaller one.
+    fn of(range: Range, float: Option<FloatRange>) -> Self {
+        let bits = Domain::Bits(range);
+        match float.filter(|float| !float.nan).map(Domain::Floats) {
+            Some(floats) if floats.size() < bits.size() => floats,
+            _ => bits,
+        }
+    }
+
+    /// One less than the number of values.
+    fn size(self) -> u128 {
+        match self {
+            Domain::Bits(range) => range.high - range.low,
+            Domain::Floats(range) => (i128::from(range.high) - i128::from(range.low)) as u128,
+        }
+    }
+
+    fn value(self, number: u128) -> u128 {
+        match self {
+            Domain::Bits(range) => range.low + number,
+            Domain::Floats(range) => float_range::bits(range.low + number as i64, range.width),
+        }
+    }
+}
+
 /// All points of a box, one after the other.
 struct Points<'a> {
     variables: &'a [VariableId],
-    bounds: &'a [Range],
+    domains: &'a [Domain],
     count: u128,
     next: u128,
 }
 
 impl<'a> Points<'a> {
     /// `None` if there are too many to count.
-    fn of(variables: &'a [VariableId], bounds: &'a [Range]) -> Option<Self> {
-        let sizes = variables.iter().zip(bounds).map(|(_, range)| (range.high - range.low).checked_add(1));
+    fn of(variables: &'a [VariableId], domains: &'a [Domain]) -> Option<Self> {
+        let sizes = domains.iter().map(|domain| domain.size().checked_add(1));
         let count = sizes.into_iter().try_fold(1_u128, |product, size| product.checked_mul(size?))?;
-        Some(Points { variables, bounds, count, next: 0 })
+        Some(Points { variables, domains, count, next: 0 })
     }
 
     /// Evaluations of terms that looking at all points takes.
@@ -97,13 +132,13 @@ impl Iterator for Points<'_> {
         }
         let mut rest = self.next;
         self.next += 1;
-        let digit = |(&variable, range): (&VariableId, &Range)| {
-            let size = range.high - range.low + 1;
-            let value = range.low + rest % size;
+        let digit = |(&variable, domain): (&VariableId, &Domain)| {
+            let size = domain.size() + 1;
+            let value = domain.value(rest % size);
             rest /= size;
             (variable, value)
         };
-        Some(self.variables.iter().zip(self.bounds).map(digit).collect())
+        Some(self.variables.iter().zip(self.domains).map(digit).collect())
     }
 }
 

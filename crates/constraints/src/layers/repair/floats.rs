@@ -52,7 +52,11 @@ impl Wishes<'_> {
             FloatOp::Add => self.wish_numbers([(a, target - y), (b, target - x)]),
             FloatOp::Sub => self.wish_numbers([(a, target + y), (b, x - target)]),
             FloatOp::Mul => self.wish_numbers([(a, target / y), (b, target / x)]),
-            FloatOp::Div => self.wish_numbers([(a, target * y), (b, x / target)]),
+            FloatOp::Div => {
+                self.wish_numbers([(a, target * y), (b, x / target)]);
+                // The quotient by a zero is infinite, of this sign.
+                self.wish_number(b, 0_f64.copysign(x * target));
+            }
             FloatOp::Sqrt => self.wish_number(a, target * target),
             _ => self.wish_number(a, target),
         }

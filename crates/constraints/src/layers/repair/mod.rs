@@ -20,6 +20,12 @@ const MOST_EVALUATIONS: u32 = 3000;
 const MOST_STEPS: u32 = 12;
 const MOST_CHANGES: u32 = 2;
 
+/// How many times as much is done where floats are compared: the SMT solver knows nothing of their arithmetic.
+const FLOAT_EFFORT: u32 = 5;
+
+/// How many moves are kept that change nothing yet.
+const MOST_SIDEWAYS: usize = 4;
+
 /// How many of the violated conjuncts are looked at before a move is made.
 const MOST_TARGETS: usize = 3;
 
@@ -65,6 +71,10 @@ struct Climb<'a> {
     changes: FastMap<VariableId, u32>,
     trials: u32,
     evaluations: u32,
+    /// Whether a condition is about floats: then no other layer may decide, and more is tried.
+    floats: bool,
+    /// Moves that left the target violated and nothing else: two of them may do what one cannot.
+    sideways: Vec<Move>,
 }
 
 impl<'a> Climb<'a> {
@@ -89,18 +99,20 @@ impl<'a> Climb<'a> {
             changes: FastMap::default(),
             trials: 0,
             evaluations: 0,
+            floats: query.has_floats(),
+            sideways: Vec::new(),
         };
         climb.look_again();
         climb
     }
 
     fn run(mut self) -> Option<Model> {
-        for _ in 0..MOST_STEPS {
+        for _ in 0..self.limit(MOST_STEPS) {
             let height = self.height();
             if height == 0 {
                 return Some(self.model);
             }
-            let best = self.best_move(height)?;
+            let best = self.best_move(height).or_else(|| self.sideways.pop())?;
             self.make(best);
         }
         (self.height() == 0).then_some(self.model)
@@ -127,11 +139,12 @@ impl<'a> Climb<'a> {
     fn best_move(&mut self, height: usize) -> Option<Move> {
         let mut best = None;
         let mut most = height;
+        self.sideways.clear();
         let targets: Vec<usize> = (0..self.conjuncts.len()).rev().filter(|&index| self.violated[index]).collect();
         for &target in targets.iter().take(MOST_TARGETS) {
             let conjunct = self.conjuncts[target];
             for tried in moves(self.terms, &self.model, &mut self.evaluators.present, conjunct) {
-                if self.trials >= MOST_TRIALS || self.evaluations >= MOST_EVALUATIONS {
+                if self.trials >= self.limit(MOST_TRIALS) || self.evaluations >= self.limit(MOST_EVALUATIONS) {
                     return best;
                 }
                 if let Some(left) = self.attempt(tried, target, height, most) {
@@ -140,15 +153,41 @@ impl<'a> Climb<'a> {
                         return best;
                     }
                     most = left - 1;
+                } else if self.floats && self.may_change(tried.variable) && self.keeps_others(tried, target) {
+                    self.sideways.push(tried);
                 }
             }
         }
+        self.sideways.reverse();
         best
+    }
+
+    fn limit(&self, usual: u32) -> u32 {
+        if self.floats { FLOAT_EFFORT * usual } else { usual }
+    }
+
+    fn may_change(&self, variable: VariableId) -> bool {
+        let most = self.limit(MOST_CHANGES);
+        self.changes.get(&variable).is_none_or(|&changes| changes < most)
+    }
+
+    /// Whether the move violates nothing that holds.
+    fn keeps_others(&mut self, tried: Move, target: usize) -> bool {
+        if self.sideways.len() >= MOST_SIDEWAYS {
+            return false;
+        }
+        let before = self.model.get(tried.variable);
+        self.model.set(tried.variable, tried.value);
+        self.evaluators.trial.reset();
+        let affected = self.by_variable.get(&tried.variable).cloned().unwrap_or_default();
+        let keeps = affected.iter().all(|&index| index == target || self.violated[index] || !self.violates(index));
+        self.model.set(tried.variable, before);
+        keeps
     }
 
     /// How many are violated after the move, if the target is not and they are at most `most`.
     fn attempt(&mut self, tried: Move, target: usize, height: usize, most: usize) -> Option<usize> {
-        if self.changes.get(&tried.variable).is_some_and(|&changes| changes >= MOST_CHANGES) {
+        if !self.may_change(tried.variable) {
             return None;
         }
         self.trials += 1;
