@@ -11,6 +11,7 @@ mod aliases;
 mod arithmetic;
 mod calls;
 mod executor;
+mod heap;
 mod inputs;
 mod library;
 mod loops;
@@ -19,6 +20,7 @@ mod path;
 mod requests;
 mod session;
 mod step;
+mod tables;
 mod value;
 
 pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};

@@ -110,6 +110,9 @@ fn is_open_ended(kind: FindingKind) -> bool {
         | FindingKind::SignedOverflow
         | FindingKind::ShiftTooFar
         | FindingKind::UseAfterReturn
+        | FindingKind::UseAfterFree
+        | FindingKind::DoubleFree
+        | FindingKind::InvalidFree
         | FindingKind::UninitialisedRead => true,
         FindingKind::NullDereference
         | FindingKind::DivisionByZero
