@@ -177,6 +177,7 @@ impl Instruction {
             | Instruction::Input { address, .. }
             | Instruction::Output { address, .. }
             | Instruction::Feed { address, .. }
+            | Instruction::VariadicStart { list: address }
             | Instruction::VolatileRead { address } => visit(address),
             Instruction::Store { value, address, .. } => [value, address].into_iter().for_each(visit),
             Instruction::Address(address) => {

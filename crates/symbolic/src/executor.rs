@@ -37,6 +37,8 @@ pub(crate) struct Executor<'s, 'p> {
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub filled: HashSet<ShapeId>,
+    /// Objects that the program gave back.
+    pub freed: HashSet<ObjectId>,
     pub touched: BTreeMap<Touchable, Touched>,
     pub domain: Vec<TermId>,
     decisions: Vec<Decision>,
@@ -127,6 +129,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             decided: HashMap::new(),
             shape_objects: HashMap::new(),
             filled: HashSet::new(),
+            freed: HashSet::new(),
             touched: BTreeMap::new(),
             domain: Vec::new(),
             decisions: Vec::new(),

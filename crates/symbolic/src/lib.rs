@@ -12,6 +12,7 @@ mod arithmetic;
 mod calls;
 mod executor;
 mod floats;
+mod heap;
 mod inputs;
 mod library;
 mod loops;
@@ -22,6 +23,7 @@ mod requests;
 mod sequence;
 mod session;
 mod step;
+mod tables;
 mod value;
 mod varargs;
 

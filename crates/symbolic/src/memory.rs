@@ -39,7 +39,12 @@ struct Entry {
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Stack,
-    Global { id: GlobalId, state: bool },
+    /// Until it is freed.
+    Heap,
+    Global {
+        id: GlobalId,
+        state: bool,
+    },
     Input(ShapeId),
 }
 

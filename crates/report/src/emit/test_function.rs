@@ -111,6 +111,9 @@ fn is_open_ended(kind: FindingKind) -> bool {
         | FindingKind::ShiftTooFar
         | FindingKind::FloatOutOfRange
         | FindingKind::UseAfterReturn
+        | FindingKind::UseAfterFree
+        | FindingKind::DoubleFree
+        | FindingKind::InvalidFree
         | FindingKind::UninitialisedRead => true,
         FindingKind::NullDereference
         | FindingKind::DivisionByZero

@@ -73,6 +73,11 @@ impl Object {
         self.cells.clear();
     }
 
+    /// Holds bytes only: nothing symbolic, no pointers, and all of them written.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
     /// Puts bytes where no cell is yet.
     pub(crate) fn write_bytes(&mut self, offset: u64, bytes: &[u8]) {
         self.bytes[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
