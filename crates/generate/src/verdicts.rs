@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
-use branchwise_program::Program;
 use branchwise_program::code::Location;
+use branchwise_program::{FunctionId, Program};
 use branchwise_search::Guidance;
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
@@ -12,6 +12,7 @@ use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
     pub program: &'a Program,
+    pub function: FunctionId,
     /// Of every round, the last one with the largest bounds.
     pub rounds: &'a [Limitations],
     pub counters: &'a Counters,
@@ -44,6 +45,17 @@ impl Judge<'_> {
         } else {
             Verdict::InfeasibleWithinBounds { bounds, evidence }
         }
+    }
+
+    /// Why no input was accepted, where all were rejected; `None` if the preconditions cannot be satisfied.
+    pub(crate) fn why_all_rejected(&self) -> Option<String> {
+        let round = self.rounds.last()?;
+        let obstacles: Vec<&Obstacle> = round.obstacles.iter().collect();
+        let stopped = self.what_stopped_us(round, &obstacles).map(|(reason, _)| reason);
+        stopped.or_else(|| {
+            let bound = bounds(round, &obstacles).into_iter().next()?;
+            Some(format!("{} at most {}", bound.what, bound.limit))
+        })
     }
 
     fn unknown(&self, reason: String, blocking: Option<String>) -> Verdict {
@@ -99,16 +111,18 @@ impl Judge<'_> {
     }
 
     fn evidence(&self) -> Evidence {
+        let demands = self.program.map.demands(self.function);
+        let mut assumptions = vec![
+            "integer arithmetic wraps around as the machine's does".to_string(),
+            "a path ends at an access outside an object, through a null pointer, and at a division by zero".to_string(),
+            "pointers point to the start of an object".to_string(),
+        ];
+        assumptions.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
         Evidence {
             proof: "every path that could lead there was executed or its condition refuted".to_string(),
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
-            assumptions: vec![
-                "integer arithmetic wraps around as the machine's does".to_string(),
-                "a path ends at an access outside an object, through a null pointer, and at a division by zero"
-                    .to_string(),
-                "pointers point to the start of an object".to_string(),
-            ],
+            assumptions,
         }
     }
 }

@@ -126,6 +126,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             }
         };
         let end_positions = self.positions();
+        let end = self.judged(end);
         self.note_aliases();
         self.notes.looks_at_addresses = self.session.looks_at_addresses;
         Path {
@@ -212,6 +213,9 @@ impl<'s, 'p> Executor<'s, 'p> {
 
     /// Undefined behaviour after which the machine goes on.
     pub(crate) fn note_undefined(&mut self, kind: FaultKind, message: &str) {
+        if self.in_precondition() {
+            return;
+        }
         let fault = self.fault(kind, message);
         if !self.notes.undefined.iter().any(|known| known.site == fault.site && known.kind == kind) {
             self.notes.undefined.push(fault);
@@ -269,6 +273,10 @@ impl<'s, 'p> Executor<'s, 'p> {
     }
 
     fn positions(&self) -> Rc<[Position]> {
+        // The function under test is still to come: everything can follow.
+        if self.in_precondition() {
+            return Rc::new([]);
+        }
         let position =
             |frame: &Frame<'p>| frame.map_function.map(|function| Position { function, after: frame.last_event });
         self.frames.iter().filter_map(position).collect()

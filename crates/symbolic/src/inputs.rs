@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::Map;
+use branchwise_program::map::{Map, PointerDomain};
 use branchwise_program::types::{Field, TypeKind, TypeTable};
 use branchwise_program::{FeedId, TypeId};
 
@@ -19,6 +19,8 @@ pub struct InputSpace {
     roots: Vec<Option<ShapeId>>,
     /// By feed and position in its sequence.
     fed: BTreeMap<(FeedId, u32), ShapeId>,
+    /// What the user declared of pointers.
+    declared: Vec<PointerDomain>,
 }
 
 /// An input variable, or what a pointer input points to.
@@ -29,9 +31,13 @@ pub struct Shape {
     pub element: TypeId,
     /// How many elements it may have at most.
     pub capacity: u64,
+    /// How many it has at least.
+    pub least: u64,
+    /// Nobody declared the capacity: it is a bound of ours, and larger objects exist.
+    pub bounded: bool,
     /// Bytes of one element.
     pub element_size: u64,
-    /// The number of elements less one (16 bits), where it is not fixed.
+    /// The number of elements above the least (16 bits), where it is not fixed.
     pub extra_elements: Option<TermId>,
     /// 1 bit: the pointer to this object is null instead. `None`: it never is.
     pub is_null: Option<TermId>,
@@ -60,6 +66,11 @@ pub enum Content {
 }
 
 impl InputSpace {
+    /// The space in which pointers keep to what is declared of them.
+    pub(crate) fn within(declared: &[PointerDomain]) -> Self {
+        InputSpace { declared: declared.to_vec(), ..InputSpace::default() }
+    }
+
     pub fn shape(&self, id: ShapeId) -> &Shape {
         &self.shapes[id.0 as usize]
     }
@@ -136,6 +147,8 @@ impl Shape {
             name,
             element,
             capacity,
+            least: 1,
+            bounded: false,
             element_size,
             extra_elements: None,
             is_null: None,
@@ -152,15 +165,15 @@ impl Shape {
     /// What limits its variables for all inputs.
     pub(crate) fn domain(&self, terms: &mut Terms) -> Option<TermId> {
         let extra = self.extra_elements?;
-        let most = terms.constant(u128::from(self.capacity - 1), 16);
+        let most = terms.constant(u128::from(self.capacity - self.least), 16);
         Some(terms.compare(CompareOp::Ule, extra, most))
     }
 
     /// Its size in bytes as a term of 64 bits, where it is not fixed.
     pub(crate) fn symbolic_size(&self, terms: &mut Terms) -> Option<TermId> {
         let extra = terms.zero_extend(self.extra_elements?, 64);
-        let one = terms.constant(1, 64);
-        let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, one);
+        let least = terms.constant(u128::from(self.least), 64);
+        let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, least);
         let element = terms.constant(u128::from(self.element_size), 64);
         Some(terms.binary(branchwise_constraints::BinaryOp::Mul, count, element))
     }
@@ -254,17 +267,56 @@ impl Filler<'_> {
 
     fn target(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, size: u64) -> ShapeId {
         let mut shape = Shape::new(format!("(*{name})"), target, declared_count.unwrap_or(self.bound), size);
-        if declared_count.is_some() {
-            shape.name = name.to_string();
-        } else {
-            shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+        let declared = self.space.declared.iter().find(|domain| path(&domain.name) == path(name)).cloned();
+        match (declared_count, declared) {
+            (Some(count), None) => {
+                shape.name = name.to_string();
+                shape.least = count;
+            }
+            (None, None) => {
+                shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+                shape.bounded = true;
+            }
+            (_, Some(domain)) => {
+                shape.is_null = domain.may_be_null.then(|| self.terms.variable(&format!("{name}.null"), 1));
+                shape.bounded = domain.elements.is_none() && declared_count.is_none();
+                let default = declared_count.map_or((1, self.bound), |count| (count, count));
+                (shape.least, shape.capacity) = domain.elements.unwrap_or(default);
+            }
+        }
+        if shape.bounded || shape.least < shape.capacity {
             shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
         }
         self.space.push(shape)
     }
 }
 
+/// The name of an input without dereferences and indices: `(*p)[2].next` and `p->next` are both `p.next`.
+fn path(name: &str) -> String {
+    let mut path = String::with_capacity(name.len());
+    let mut inside_index = false;
+    for character in name.replace("->", ".").chars() {
+        inside_index = character == '[' || (inside_index && character != ']');
+        if !inside_index && !"(*)] ".contains(character) {
+            path.push(character);
+        }
+    }
+    path
+}
+
 fn covers(field: &Field, byte: u64) -> bool {
     let width = u64::from(field.bit_field.unwrap_or(0));
     width > 0 && field.offset_bits / 8 <= byte && byte <= (field.offset_bits + width - 1) / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path;
+
+    #[test]
+    fn the_names_of_shapes_and_of_users_are_one_path() {
+        assert_eq!(path("(*(*p)[2].next)[0].name"), "p.next.name");
+        assert_eq!(path("p->next->name"), "p.next.name");
+        assert_eq!(path("table.rows[3]"), "table.rows");
+    }
 }

@@ -22,6 +22,9 @@ mod successors;
 
 use successors::Successors;
 
+/// How the names of the functions begin that check preconditions.
+const CHECK_PREFIX: &str = "__bw_pre_";
+
 /// Bounds of one run.
 #[derive(Debug, Copy, Clone)]
 pub struct RunLimits<'a> {
@@ -43,6 +46,8 @@ pub struct Session<'p> {
     pub(crate) image: Memory,
     pub(crate) loops: IdVec<CodeFunctionId, Option<Rc<LoopExits>>>,
     pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
+    /// Which functions are generated to check preconditions.
+    pub(crate) preconditions: IdVec<CodeFunctionId, bool>,
     driver: CodeFunctionId,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
@@ -63,11 +68,12 @@ impl<'p> Session<'p> {
             program,
             function,
             terms: Terms::new(),
-            inputs: InputSpace::default(),
+            inputs: InputSpace::within(program.map.domain(function).map_or(&[], |domain| &domain.pointers)),
             pointer_elements,
             image: initial_memory(&program.code),
             loops: program.code.functions.ids().map(|_| None).collect(),
             map_functions: map_functions(program),
+            preconditions: preconditions(&program.code),
             driver,
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
@@ -133,6 +139,10 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
     let by_symbol: HashMap<&str, FunctionId> =
         program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
+}
+
+fn preconditions(code: &Code) -> IdVec<CodeFunctionId, bool> {
+    code.functions.values().map(|function| function.name.starts_with(CHECK_PREFIX)).collect()
 }
 
 /// The object of a global has the global's number.
