@@ -125,12 +125,15 @@ pub fn print_text(text: &str) -> Result<(), CliError> {
 fn exit(arguments: &GenerateArguments, files: &[FileReport], failures: &[CliError], interrupted: bool) -> Exit {
     let reached = Totals::of_files(files).percent_of_feasible();
     let functions = || files.iter().flat_map(|file| &file.report.functions);
-    let our_fault = functions().any(|function| function.trouble.as_ref().is_some_and(|trouble| trouble.fault_of_ours));
+    let troubles = || functions().filter_map(|function| function.trouble.as_ref());
+    let our_fault = troubles().any(|trouble| trouble.fault_of_ours);
+    let unusable = troubles().any(|trouble| trouble.fault_of_input);
     let worst = failures.iter().map(|failure| failure.kind.exit()).max();
     match arguments.require {
         _ if interrupted => Exit::Interrupted,
         _ if our_fault => Exit::OurFault,
         _ if worst.is_some() => worst.unwrap_or(Exit::InputUnusable),
+        _ if unusable => Exit::InputUnusable,
         Some(required) if reached < required => Exit::RequirementMissed,
         _ => Exit::Done,
     }

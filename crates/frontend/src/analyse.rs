@@ -19,15 +19,20 @@ use crate::macros::MacroTable;
 use crate::marking::{self, Insertion};
 use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
+use crate::preconditions::{self, Checks};
 use crate::preprocess::{clean_flags, coverage_dump, preprocess};
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::SyntaxTree;
-use crate::{FrontendError, Source, Toolchain, Unit};
+use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
 /// Deeply nested code makes deep recursion, in libclang and here; the memory is only reserved.
 const STACK_BYTES: usize = 1 << 29;
 
-pub(crate) fn analyse(toolchain: &Toolchain, source: &Source<'_>) -> Result<Unit, FrontendError> {
+pub(crate) fn analyse(
+    toolchain: &Toolchain,
+    source: &Source<'_>,
+    declarations: &Declarations,
+) -> Result<Unit, FrontendError> {
     let cannot_read =
         |cause: std::io::Error| FrontendError::CannotRead { path: source.path.to_owned(), cause: cause.to_string() };
     std::fs::File::open(source.path).map_err(cannot_read)?;
@@ -37,7 +42,7 @@ pub(crate) fn analyse(toolchain: &Toolchain, source: &Source<'_>) -> Result<Unit
     }
     let flags = clean_flags(source.flags);
     let preprocessed = preprocess(toolchain, source.path, &flags)?;
-    let job = Job { toolchain, path: source.path, absolute, flags, preprocessed };
+    let mut job = Job { toolchain, path: source.path, absolute, flags, preprocessed, declarations };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || job.run());
         let failed = |cause: String| FrontendError::ToolFailed { tool: "the analysis".into(), cause };
@@ -51,14 +56,18 @@ struct Job<'a> {
     path: &'a Path,
     absolute: PathBuf,
     flags: Vec<String>,
+    /// The user's text, and behind it the functions that check preconditions.
     preprocessed: String,
+    declarations: &'a Declarations,
 }
 
 impl Job<'_> {
-    fn run(&self) -> Result<Unit, FrontendError> {
+    fn run(&mut self) -> Result<Unit, FrontendError> {
         clang::load_library()?;
         // The original first: its error messages speak of the file that the user knows.
         let original = ParsedUnit::parse(self.path, None, &self.parse_flags("c"))?;
+        let checks = self.checks(&original)?;
+        self.preprocessed.push_str(&checks.preprocessed);
         let name = PathBuf::from("branchwise-preprocessed.i");
         let marked = ParsedUnit::parse(&name, Some(&self.preprocessed), &self.parse_flags("cpp-output"))?;
         let (declarations, original_declarations) = (marked.root().children(), original.root().children());
@@ -74,6 +83,8 @@ impl Job<'_> {
             insertions: Vec::new(),
             points: Vec::new(),
             stubs: String::new(),
+            checks,
+            declarations: &declarations,
         };
         // The main file is the first of the map even if a header defines the first function.
         unit.files.id(self.path);
@@ -81,6 +92,19 @@ impl Job<'_> {
         unit.add_functions(&bodies, &regions);
         unit.add_stubs(&declarations);
         Ok(unit.finish(&bodies))
+    }
+
+    /// The preconditions of the unit's functions, as far as they compile.
+    fn checks(&self, original: &ParsedUnit) -> Result<Checks, FrontendError> {
+        let functions = user_functions(&original.root().children());
+        let include = self.include();
+        let context = preconditions::Context {
+            toolchain: self.toolchain,
+            include: &include,
+            flags: &self.flags,
+            parse_flags: &self.parse_flags("c"),
+        };
+        preconditions::checks(&context, &functions, self.declarations)
     }
 
     fn parse_flags(&self, language: &str) -> Vec<String> {
@@ -110,7 +134,10 @@ impl Job<'_> {
 /// Function definitions outside system headers, in source order.
 fn user_functions<'u>(declarations: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
     let is_ours = |cursor: &&Cursor<'u>| {
-        cursor.kind() == CXCursor_FunctionDecl && cursor.is_definition() && !cursor.in_system_header()
+        cursor.kind() == CXCursor_FunctionDecl
+            && cursor.is_definition()
+            && !cursor.in_system_header()
+            && !preconditions::is_check(&cursor.spelling())
     };
     declarations.iter().filter(is_ours).copied().collect()
 }
@@ -147,17 +174,44 @@ struct UnitBuilder<'a, 'u> {
     points: Vec<Point>,
     /// Definitions of what nobody defines.
     stubs: String,
+    checks: Checks,
+    /// Of the marked unit.
+    declarations: &'a [Cursor<'u>],
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
     fn add_functions(&mut self, bodies: &[Body<'u>], regions: &HashMap<String, FunctionRegions>) {
-        let mentions: HashMap<String, Mentions> =
+        let mut mentions: HashMap<String, Mentions> =
             bodies.iter().map(|body| (body.function.usr(), self.globals.mentions(&body.tree))).collect();
+        self.add_mentions_of_checks(bodies, &mut mentions);
         for body in bodies {
             let globals = self.global_inputs(&mentions, body.function);
             let symbol = body.function.mangled();
             let (plan, flow) = self.analyse_body(body, regions.get(symbol.trim_start_matches('\u{1}')));
             self.add_function(body, symbol, globals, plan, flow);
+        }
+    }
+
+    /// What the preconditions of a function look at counts as looked at by the function.
+    fn add_mentions_of_checks(&self, bodies: &[Body<'u>], mentions: &mut HashMap<String, Mentions>) {
+        let checks: HashMap<String, Cursor<'u>> = self
+            .declarations
+            .iter()
+            .filter(|cursor| cursor.is_definition())
+            .map(|&cursor| (cursor.spelling(), cursor))
+            .filter(|(name, _)| preconditions::is_check(name))
+            .collect();
+        for body in bodies {
+            let name = body.function.spelling();
+            let trees = (0..self.checks.usable(&name))
+                .filter_map(|number| checks.get(&preconditions::check_name(&name, number)))
+                .filter_map(|&check| SyntaxTree::of_function(check));
+            for tree in trees {
+                let more = self.globals.mentions(&tree);
+                let known = mentions.entry(body.function.usr()).or_default();
+                known.globals.extend(more.globals);
+                known.functions.extend(more.functions);
+            }
         }
     }
 
@@ -202,10 +256,13 @@ impl<'u> UnitBuilder<'_, 'u> {
         let (place, end) = self.extent(body);
         let name = function.spelling();
         let number = self.map.functions.next_id();
-        let driven = Driven { number: number.0, name: &name, function, globals: &globals };
+        let preconditions = self.checks.usable(&name);
+        let driven = Driven { number: number.0, name: &name, function, globals: &globals, preconditions };
         let driver = drivers::driver(&driven).map(|_| drivers::driver_name(number.0));
         let type_id = self.types.id(function.clang_type());
         self.types.functions.insert(name.clone(), type_id);
+        let driver = driver.and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), Err));
+        self.map.domains.extend(self.checks.domains.get(&name).map(|domain| (number, domain.clone())));
         let parameters = self.parameters(function);
         let inputs = self.inputs(&parameters, &globals);
         let markers: Vec<MarkerId> = plan.markers;
@@ -284,7 +341,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let first = job.preprocessed.lines().next().unwrap_or_default();
         let generated = "# 1 \"<branchwise>\"";
         let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", drivers::PRELUDE);
-        let plain = format!("{}{}{drivers}", job.include(), drivers::PRELUDE);
+        let plain = format!("{}{}{}{drivers}", job.include(), drivers::PRELUDE, self.checks.text);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }
@@ -308,7 +365,8 @@ impl<'u> UnitBuilder<'_, 'u> {
         let is_global = |input: &&Input| input.origin == InputOrigin::Global;
         let global = |input: &Input| self.globals.variables.iter().find(|global| global.spelling() == input.name);
         let globals: Vec<Cursor<'u>> = function.inputs.iter().filter(is_global).filter_map(global).copied().collect();
-        let driven = Driven { number: id.0, name: &function.name, function: cursor, globals: &globals };
+        let preconditions = self.checks.usable(&function.name);
+        let driven = Driven { number: id.0, name: &function.name, function: cursor, globals: &globals, preconditions };
         drivers::driver(&driven).unwrap_or_default()
     }
 }

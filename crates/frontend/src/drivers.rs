@@ -9,6 +9,7 @@ use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::ctypes::array_element;
+use crate::preconditions;
 
 /// Declarations that markers and drivers need. A marker neither throws nor calls back, and says so.
 pub(crate) const PRELUDE: &str = "\
@@ -26,6 +27,8 @@ pub(crate) struct Driven<'a, 'u> {
     pub name: &'a str,
     pub function: Cursor<'u>,
     pub globals: &'a [Cursor<'u>],
+    /// How many preconditions are checked before the call; see `preconditions`.
+    pub preconditions: usize,
 }
 
 pub(crate) fn driver_name(number: u32) -> String {
@@ -45,7 +48,12 @@ pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
         let _ = writeln!(text, "  __bw_input((void *)&{}, {});", global.spelling(), parameters.len() + index);
     }
     let arguments: Vec<String> = (0..parameters.len()).map(|index| format!("__bw_a{index}")).collect();
-    let call = format!("{}({})", driven.name, arguments.join(", "));
+    let arguments = arguments.join(", ");
+    for number in 0..driven.preconditions {
+        let check = preconditions::check_name(driven.name, number);
+        let _ = writeln!(text, "  __bw_assume({check}({arguments}));");
+    }
+    let call = format!("{}({arguments})", driven.name);
     text += &call_and_result(driven.function.result_type(), &call)?;
     for (index, global) in driven.globals.iter().enumerate() {
         let (name, output) = (global.spelling(), 1 + parameters.len() + index);
@@ -66,7 +74,7 @@ fn call_and_result(result: ClangType<'_>, call: &str) -> Result<String, String> 
 }
 
 /// The start of a declaration of the adjusted parameter type: arrays and functions become pointers.
-fn parameter_type(declared: ClangType<'_>) -> Result<String, String> {
+pub(crate) fn parameter_type(declared: ClangType<'_>) -> Result<String, String> {
     let function = matches!(declared.canonical().kind(), CXType_FunctionProto | CXType_FunctionNoProto);
     let (target, star) = match array_element(declared) {
         Some(element) if element.canonical().kind() == CXType_VariableArray => return Err(declared.spelling()),
@@ -85,7 +93,7 @@ pub(crate) fn is_unspellable(spelling: &str) -> bool {
     spelling.contains("(unnamed") || spelling.contains("(anonymous")
 }
 
-fn unspellable(parameter: Cursor<'_>, type_name: &str) -> String {
+pub(crate) fn unspellable(parameter: Cursor<'_>, type_name: &str) -> String {
     match parameter.spelling() {
         name if name.is_empty() => format!("the type `{type_name}` of a parameter cannot be written in a driver"),
         name => format!("the type `{type_name}` of parameter `{name}` cannot be written in a driver"),

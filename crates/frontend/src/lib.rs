@@ -20,15 +20,17 @@ mod macros;
 mod marking;
 mod places;
 mod plan;
+mod preconditions;
 mod preprocess;
 mod signatures;
 mod stubs;
 mod syntax;
 mod toolchain;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use branchwise_program::map::Map;
+use branchwise_program::map::{Domain, Map};
 
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
@@ -57,9 +59,21 @@ pub struct Unit {
     pub flags: Vec<String>,
 }
 
+/// What is declared of functions outside their file, by name: added to what comments in the file say.
+pub type Declarations = BTreeMap<String, Domain>;
+
 /// Parses the file, finds its conditions and marks them.
 pub fn analyse(toolchain: &Toolchain, source: &Source<'_>) -> Result<Unit, FrontendError> {
-    analyse::analyse(toolchain, source)
+    analyse_declared(toolchain, source, &Declarations::new())
+}
+
+/// The same for a file of whose functions more is declared than it says itself.
+pub fn analyse_declared(
+    toolchain: &Toolchain,
+    source: &Source<'_>,
+    declarations: &Declarations,
+) -> Result<Unit, FrontendError> {
+    analyse::analyse(toolchain, source, declarations)
 }
 
 /// Compiles the marked text to LLVM bitcode, unoptimised but ready to be optimised.

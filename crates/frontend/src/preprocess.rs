@@ -69,12 +69,47 @@ fn escape_invalid(bytes: Vec<u8>) -> String {
 
 /// What clang prints of the coverage mapping of `text`, a C file given on standard input.
 pub(crate) fn coverage_dump(toolchain: &Toolchain, text: &str, flags: &[String]) -> Result<String, FrontendError> {
+    let mut arguments = flags.to_vec();
+    arguments.extend(COVERAGE_FLAGS.map(String::from));
+    run_on_text(toolchain, text, &arguments).map(|output| String::from_utf8_lossy(&output).into_owned())
+}
+
+const COVERAGE_FLAGS: [&str; 10] = [
+    "-O0",
+    "-w",
+    "-fprofile-instr-generate",
+    "-fcoverage-mapping",
+    "-Xclang",
+    "-dump-coverage-mapping",
+    "-c",
+    "-Xclang",
+    "-emit-llvm-only",
+    "-o/dev/null",
+];
+
+/// `text` after preprocessing in the context of what it includes, from the line `start` on.
+pub(crate) fn preprocess_from(
+    toolchain: &Toolchain,
+    text: &str,
+    start: &str,
+    flags: &[String],
+) -> Result<String, FrontendError> {
+    let mut arguments = flags.to_vec();
+    arguments.extend(["-E", "-w"].map(String::from));
+    let output = escape_invalid(run_on_text(toolchain, text, &arguments)?);
+    let failed =
+        |cause: &str| FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause: cause.into() };
+    let (_, rest) = output.rsplit_once(start).ok_or_else(|| failed("the end of the preprocessed text is missing"))?;
+    Ok(rest.to_owned())
+}
+
+/// What clang prints for a C file given on standard input.
+fn run_on_text(toolchain: &Toolchain, text: &str, arguments: &[String]) -> Result<Vec<u8>, FrontendError> {
     let tool = || toolchain.clang.display().to_string();
     let failed = |cause: String| FrontendError::ToolFailed { tool: tool(), cause };
     let mut child = Command::new(&toolchain.clang)
-        .args(flags)
-        .args(["-O0", "-w", "-fprofile-instr-generate", "-fcoverage-mapping", "-Xclang", "-dump-coverage-mapping"])
-        .args(["-c", "-Xclang", "-emit-llvm-only", "-o", "/dev/null", "-x", "c", "-"])
+        .args(arguments)
+        .args(["-x", "c", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -86,7 +121,7 @@ pub(crate) fn coverage_dump(toolchain: &Toolchain, text: &str, flags: &[String])
     }
     let output = child.wait_with_output().map_err(|cause| failed(cause.to_string()))?;
     match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        true => Ok(output.stdout),
         false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
     }
 }

@@ -90,7 +90,7 @@ impl Builder<'_, '_> {
         if let Some(&index) = self.placed.get(&id) {
             return Some(index);
         }
-        let count = shape.extra_elements.map_or(shape.capacity, |extra| 1 + self.value(extra) as u64);
+        let count = shape.extra_elements.map_or(shape.capacity, |extra| shape.least + self.value(extra) as u64);
         let index = self.objects.len();
         self.placed.insert(id, index);
         self.objects.push(Object { element: shape.element, count, blob: Blob::default() });

@@ -161,6 +161,8 @@ const GOING_ON: Branch = Branch { event: None, fault: None, mixed: false };
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counters {
     pub paths: u64,
+    /// Those whose inputs satisfy the preconditions.
+    pub accepted: u64,
     pub redundant: u64,
     pub refuted: u64,
     pub instructions: u64,
@@ -386,9 +388,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.counters.instructions += path.instructions;
         self.limitations.out_of_memory |= path.end == PathEnd::MemoryLimit;
         self.remember(&path, Rc::new(model.clone()), budget);
-        if path.end == PathEnd::Rejected {
+        if path.end == PathEnd::Rejected || path.notes.ended_in_precondition {
             return;
         }
+        self.counters.accepted += 1;
         let fresh = self.ledger.note(&path.events);
         if !fresh.is_empty() {
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);

@@ -30,6 +30,14 @@ pub struct Trouble {
     pub what: String,
     /// A fault of Branchwise, not a limit that it knows of.
     pub fault_of_ours: bool,
+    /// What the user wrote about the function cannot be used.
+    pub fault_of_input: bool,
+}
+
+impl Trouble {
+    pub(crate) fn of_ours(what: String) -> Self {
+        Trouble { what, fault_of_ours: true, fault_of_input: false }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -107,7 +107,7 @@ impl<'a> Unit<'_, 'a> {
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
         let report = match &function.driver {
-            Err(limit) => Err(Trouble { what: limit.clone(), fault_of_ours: false }),
+            Err(limit) => Err(self.without_driver(limit.clone())),
             Ok(_) => self.guarded(&mut ledger, started, &name, on_progress),
         };
         let (reached, goals) = (ledger.len() - ledger.open(), ledger.len());
@@ -126,9 +126,16 @@ impl<'a> Unit<'_, 'a> {
         let attempt = AssertUnwindSafe(|| self.explore_and_conclude(ledger, started, name, on_progress));
         match std::panic::catch_unwind(attempt) {
             Ok(Ok(report)) => Ok(report),
-            Ok(Err(error)) => Err(Trouble { what: format!("the replay failed: {error}"), fault_of_ours: true }),
-            Err(_) => Err(Trouble { what: "a fault of Branchwise ended it".to_string(), fault_of_ours: true }),
+            Ok(Err(error)) => Err(Trouble::of_ours(format!("the replay failed: {error}"))),
+            Err(_) => Err(Trouble::of_ours("a fault of Branchwise ended it".to_string())),
         }
+    }
+
+    /// There is no driver: a limit of ours, or a precondition that does not compile.
+    fn without_driver(&self, what: String) -> Trouble {
+        let domain = self.place.subject.program.map.domain(self.function);
+        let fault_of_input = domain.is_some_and(|domain| domain.errors().next().is_some());
+        Trouble { what, fault_of_ours: false, fault_of_input }
     }
 
     fn goals(&self) -> Vec<branchwise_goals::Goal> {
@@ -214,6 +221,9 @@ impl<'a> Unit<'_, 'a> {
         let closest =
             tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
         let judge = Judge { program, routes, function, rounds, counters, closest };
+        if let Some(trouble) = unsatisfied(&judge) {
+            return FunctionReport { work: work(counters), ..troubled(function, ledger, trouble) };
+        }
         let verdict = |id: GoalId| {
             let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
             match (by.is_empty(), ledger.is_reached(id)) {
@@ -256,6 +266,28 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
         work: Work::default(),
         trouble: Some(trouble),
     }
+}
+
+/// No input satisfies the preconditions: then nothing follows for the goals.
+fn unsatisfied(judge: &Judge<'_>) -> Option<Trouble> {
+    let domain = judge.program.map.domain(judge.function)?;
+    if judge.counters.accepted > 0 || domain.preconditions.is_empty() {
+        return None;
+    }
+    let texts: Vec<String> =
+        domain.preconditions.iter().map(|one| format!("`{}` ({})", one.expression, one.written)).collect();
+    let named = match texts.as_slice() {
+        [one] => format!("the precondition {one}"),
+        all => format!("the preconditions {}", all.join(" and ")),
+    };
+    let together = if texts.len() > 1 { " together" } else { "" };
+    let reason = judge.why_all_rejected();
+    let fault_of_input = reason.is_none();
+    let what = match reason {
+        None => format!("{named} cannot be satisfied{together}"),
+        Some(reason) => format!("no input was found that satisfies {named}: {reason}"),
+    };
+    Some(Trouble { what, fault_of_ours: false, fault_of_input })
 }
 
 /// Execution reached it, the native run did not.

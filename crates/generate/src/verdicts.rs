@@ -48,6 +48,17 @@ impl Judge<'_> {
         }
     }
 
+    /// Why no input was accepted, where all were rejected; `None` if the preconditions cannot be satisfied.
+    pub(crate) fn why_all_rejected(&self) -> Option<String> {
+        let round = self.rounds.last()?;
+        let obstacles: Vec<&Obstacle> = round.obstacles.iter().collect();
+        let stopped = self.what_stopped_us(round, &obstacles).map(|(reason, _)| reason);
+        stopped.or_else(|| {
+            let bound = bounds(round, &obstacles).into_iter().next()?;
+            Some(format!("{} at most {}", bound.what, bound.limit))
+        })
+    }
+
     fn unknown(&self, reason: String, blocking: Option<String>) -> Verdict {
         let solver_calls = self.counters.solver_calls.values().sum();
         Verdict::Unknown(UnknownReason {
@@ -105,16 +116,18 @@ impl Judge<'_> {
     }
 
     fn evidence(&self) -> Evidence {
+        let demands = self.program.map.demands(self.function);
+        let mut assumptions = vec![
+            "integer arithmetic wraps around as the machine's does".to_string(),
+            "a path ends at an access outside an object, through a null pointer, and at a division by zero".to_string(),
+            "pointers point to the start of an object".to_string(),
+        ];
+        assumptions.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
         Evidence {
             proof: "every path that could lead there was executed or its condition refuted".to_string(),
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
-            assumptions: vec![
-                "integer arithmetic wraps around as the machine's does".to_string(),
-                "a path ends at an access outside an object, through a null pointer, and at a division by zero"
-                    .to_string(),
-                "pointers point to the start of an object".to_string(),
-            ],
+            assumptions,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What people see: the functions, conditions, decisions, loops and calls of the user's files.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::types::TypeTable;
@@ -19,6 +21,96 @@ pub struct Map {
     pub callables: IdVec<CallableId, Callable>,
     /// Generated definitions of functions that no file defines, callables among them.
     pub stubs: Vec<Stub>,
+    /// What the inputs of a function must satisfy; most functions have no such entry.
+    pub domains: BTreeMap<FunctionId, Domain>,
+    /// What stubs may return, by the name of the function that they stand for.
+    pub stub_results: BTreeMap<String, ResultDomain>,
+}
+
+/// The values that a stub may return.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultDomain {
+    /// Lowest and highest value of each range.
+    pub ranges: Vec<(i128, i128)>,
+    pub written: Written,
+}
+
+/// The inputs for which a function is meant. Others are never generated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Domain {
+    pub preconditions: Vec<Precondition>,
+    pub pointers: Vec<PointerDomain>,
+}
+
+/// A condition on the inputs of a function, as the user wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Precondition {
+    /// A C expression over the function's parameters and the globals.
+    pub expression: String,
+    pub written: Written,
+    /// Why it cannot be used, in the compiler's words.
+    pub error: Option<String>,
+}
+
+/// Where the user wrote something that need not be C.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    pub path: PathBuf,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// What a pointer input may point to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointerDomain {
+    /// As C names the pointer: `p`, `p->next`, `table.rows`. It speaks of the pointers of every element.
+    pub name: String,
+    pub may_be_null: bool,
+    /// Fewest and most elements; `None`: any number.
+    pub elements: Option<(u64, u64)>,
+    pub written: Written,
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}
+
+impl Domain {
+    /// Everything it demands, one text each, with the place where it is written.
+    pub fn demands(&self) -> Vec<String> {
+        let preconditions = self.preconditions.iter().map(|one| format!("{} ({})", one.expression, one.written));
+        preconditions.chain(self.pointers.iter().map(PointerDomain::demand)).collect()
+    }
+
+    /// The preconditions that cannot be used.
+    pub fn errors(&self) -> impl Iterator<Item = &str> {
+        self.preconditions.iter().filter_map(|precondition| precondition.error.as_deref())
+    }
+}
+
+impl ResultDomain {
+    fn demand(&self, function: &str) -> String {
+        let range = |&(low, high): &(i128, i128)| match low == high {
+            true => low.to_string(),
+            false => format!("{low} to {high}"),
+        };
+        let ranges: Vec<String> = self.ranges.iter().map(range).collect();
+        format!("{function}() returns {} ({})", ranges.join(" or "), self.written)
+    }
+}
+
+impl PointerDomain {
+    fn demand(&self) -> String {
+        let elements = match self.elements {
+            Some((least, most)) if least == most => format!("{least} elements"),
+            Some((least, most)) => format!("{least} to {most} elements"),
+            None => "an object".to_string(),
+        };
+        let null = if self.may_be_null { "is null or points" } else { "points" };
+        format!("{} {null} to {elements} ({})", self.name, self.written)
+    }
 }
 
 /// A sequence of values that the program asks for while it runs: each call of a stub takes the next one. A sequence
@@ -365,6 +457,18 @@ impl Function {
 }
 
 impl Map {
+    /// Everything that limits the inputs of a function, one text each.
+    pub fn demands(&self, function: FunctionId) -> Vec<String> {
+        let own = self.domain(function).map(Domain::demands).unwrap_or_default();
+        let stubs = self.stub_results.iter().map(|(name, domain)| domain.demand(name));
+        own.into_iter().chain(stubs).collect()
+    }
+
+    /// What limits the inputs of a function, if anything does.
+    pub fn domain(&self, function: FunctionId) -> Option<&Domain> {
+        self.domains.get(&function)
+    }
+
     pub fn function_named(&self, name: &str) -> Option<FunctionId> {
         self.functions.iter().find(|(_, function)| function.name == name).map(|(id, _)| id)
     }

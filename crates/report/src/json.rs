@@ -39,6 +39,10 @@ fn function(file: &FileReport, unit: &FunctionReport) -> Json {
         "tests": unit.tests.iter().map(|found| test(file, unit, found)).collect::<Vec<_>>(),
         "work": work(unit),
     });
+    let preconditions = file.map.demands(unit.function);
+    if !preconditions.is_empty() {
+        object["preconditions"] = json!(preconditions);
+    }
     if let Some(trouble) = &unit.trouble {
         object["trouble"] = json!(trouble.what);
     }

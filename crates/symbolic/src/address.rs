@@ -332,7 +332,8 @@ impl Executor<'_, '_> {
             outside = self.session.terms.or(outside, beyond);
         }
         if self.decide_fault(outside, FaultKind::OutOfBounds)? {
-            let offset = self.evaluate(offset) as u64;
+            // In a precondition no fault is looked for: that some index lies behind the bound must count at once.
+            let offset = if self.in_precondition() { object_size } else { self.evaluate(offset) as u64 };
             return self.out_of_bounds(id, offset);
         }
         Ok(())
@@ -344,7 +345,9 @@ impl Executor<'_, '_> {
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
         match object.origin {
             // A larger object might have been large enough: the bound ends this path, not the program.
-            Origin::Input(shape) if object.symbolic_size.is_some() && (offset as i64) >= object.size as i64 => {
+            Origin::Input(shape)
+                if self.session.inputs.shape(shape).bounded && (offset as i64) >= object.size as i64 =>
+            {
                 let elements = self.session.inputs.shape(shape).capacity;
                 Err(Box::new(PathEnd::SizeBound { fault, shape, elements }))
             }

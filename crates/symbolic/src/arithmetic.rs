@@ -128,7 +128,12 @@ impl Executor<'_, '_> {
 
     /// Decides a condition under which the path would end with a fault.
     pub(crate) fn decide_fault(&mut self, condition: TermId, kind: FaultKind) -> Step<bool> {
-        let fault = AlternativeKind::Fault(self.site(), kind);
+        let fault = match (self.in_precondition(), kind) {
+            (false, _) => AlternativeKind::Fault(self.site(), kind),
+            // A larger object might satisfy the precondition, so this way must be looked at.
+            (true, FaultKind::OutOfBounds) => AlternativeKind::Continue,
+            (true, _) => AlternativeKind::Rejected,
+        };
         self.decide(condition, [AlternativeKind::Continue, fault])
     }
 

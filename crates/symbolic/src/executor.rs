@@ -150,6 +150,7 @@ impl<'s, 'p> Executor<'s, 'p> {
     pub(crate) fn run(mut self) -> Path {
         let end = self.make_calls();
         let end_positions = self.positions();
+        let end = self.judged(end);
         self.note_aliases();
         self.notes.looks_at_addresses = self.session.looks_at_addresses;
         Path {
@@ -237,6 +238,9 @@ impl<'s, 'p> Executor<'s, 'p> {
 
     /// Undefined behaviour after which the machine goes on.
     pub(crate) fn note_undefined(&mut self, kind: FaultKind, message: &str) {
+        if self.in_precondition() {
+            return;
+        }
         let fault = self.fault(kind, message);
         if !self.notes.undefined.iter().any(|known| known.site == fault.site && known.kind == kind) {
             self.notes.undefined.push(fault);
@@ -294,6 +298,10 @@ impl<'s, 'p> Executor<'s, 'p> {
     }
 
     fn positions(&self) -> Rc<[Position]> {
+        // The function under test is still to come: everything can follow.
+        if self.in_precondition() {
+            return Rc::new([]);
+        }
         let position =
             |frame: &Frame<'p>| frame.map_function.map(|function| Position { function, after: frame.last_event });
         // Behind the outermost frame wait the calls to come.

@@ -73,7 +73,7 @@ impl Executor<'_, '_> {
             return Ok(false);
         };
         let object = self.memory.allocate(1, 1, Origin::Stack, Contents::Zero);
-        self.feed_into(feed, Pointer { object, offset: 0 });
+        self.feed_into(feed, Pointer { object, offset: 0 })?;
         let value = self.memory.read(self.session, object, 0, 1);
         self.memory.end_lifetime(object);
         let term = self.as_term(&value, 8);

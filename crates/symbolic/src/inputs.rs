@@ -2,9 +2,10 @@
 //! them, so recursive structures are as deep as the code looks, and they are the same for all paths of a session.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::{Input, Map};
+use branchwise_program::map::{Input, Map, PointerDomain};
 use branchwise_program::types::{Field, TypeKind, TypeTable};
 use branchwise_program::{FeedId, FunctionId, TypeId};
 
@@ -39,14 +40,20 @@ pub struct Shape {
     pub element: TypeId,
     /// How many elements it may have at most.
     pub capacity: u64,
+    /// How many it has at least.
+    pub least: u64,
+    /// Nobody declared the capacity: it is a bound of ours, and larger objects exist.
+    pub bounded: bool,
     /// Bytes of one element.
     pub element_size: u64,
-    /// The number of elements less one (16 bits), where it is not fixed.
+    /// The number of elements above the least (16 bits), where it is not fixed.
     pub extra_elements: Option<TermId>,
     /// 1 bit: the pointer to this object is null instead. `None`: it never is.
     pub is_null: Option<TermId>,
     /// An input variable itself, not what a pointer points to.
     pub variable: bool,
+    /// What the user declared of the pointers of the function whose input this is.
+    pub(crate) declared: Rc<[PointerDomain]>,
     /// `None` until the code looks.
     pub cells: Option<Vec<Cell>>,
 }
@@ -83,7 +90,7 @@ impl InputSpace {
     pub(crate) fn root_for(
         &mut self,
         terms: &mut Terms,
-        types: &TypeTable,
+        map: &Map,
         key: InputKey,
         input: &Input,
         bound: u64,
@@ -91,13 +98,10 @@ impl InputSpace {
         if let Some(id) = self.root(key) {
             return id;
         }
-        let name = match key.call {
-            0 => input.name.clone(),
-            before => format!("{}, {before} calls before", input.name),
-        };
-        let shape = Shape::new(name, input.type_id, 1, types[input.type_id].size);
-        let id = self.push(Shape { variable: true, ..shape });
-        self.materialise(terms, types, id, bound);
+        let declared = map.domain(key.function).map_or(&[][..], |domain| &domain.pointers).into();
+        let shape = Shape::new(input.name.clone(), input.type_id, 1, map.types[input.type_id].size);
+        let id = self.push(Shape { variable: true, declared, ..shape });
+        self.materialise(terms, &map.types, id, bound);
         self.roots.insert(key, id);
         id
     }
@@ -130,7 +134,8 @@ impl InputSpace {
         let mut cells = Vec::new();
         for index in 0..shape.capacity {
             let name = if shape.capacity == 1 { shape.name.clone() } else { format!("{}[{index}]", shape.name) };
-            let mut filler = Filler { space: self, terms, types, bound, cells: &mut cells };
+            let declared = shape.declared.clone();
+            let mut filler = Filler { space: self, terms, types, bound, declared, cells: &mut cells };
             filler.fill(&name, shape.element, index * shape.element_size);
         }
         self.shapes[id.0 as usize].cells = Some(cells);
@@ -148,10 +153,13 @@ impl Shape {
             name,
             element,
             capacity,
+            least: 1,
+            bounded: false,
             element_size,
             extra_elements: None,
             is_null: None,
             variable: false,
+            declared: Rc::default(),
             cells: None,
         }
     }
@@ -164,15 +172,15 @@ impl Shape {
     /// What limits its variables for all inputs.
     pub(crate) fn domain(&self, terms: &mut Terms) -> Option<TermId> {
         let extra = self.extra_elements?;
-        let most = terms.constant(u128::from(self.capacity - 1), 16);
+        let most = terms.constant(u128::from(self.capacity - self.least), 16);
         Some(terms.compare(CompareOp::Ule, extra, most))
     }
 
     /// Its size in bytes as a term of 64 bits, where it is not fixed.
     pub(crate) fn symbolic_size(&self, terms: &mut Terms) -> Option<TermId> {
         let extra = terms.zero_extend(self.extra_elements?, 64);
-        let one = terms.constant(1, 64);
-        let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, one);
+        let least = terms.constant(u128::from(self.least), 64);
+        let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, least);
         let element = terms.constant(u128::from(self.element_size), 64);
         Some(terms.binary(branchwise_constraints::BinaryOp::Mul, count, element))
     }
@@ -184,6 +192,7 @@ struct Filler<'a> {
     terms: &'a mut Terms,
     types: &'a TypeTable,
     bound: u64,
+    declared: Rc<[PointerDomain]>,
     cells: &'a mut Vec<Cell>,
 }
 
@@ -266,17 +275,57 @@ impl Filler<'_> {
 
     fn target(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, size: u64) -> ShapeId {
         let mut shape = Shape::new(format!("(*{name})"), target, declared_count.unwrap_or(self.bound), size);
-        if declared_count.is_some() {
-            shape.name = name.to_string();
-        } else {
-            shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+        shape.declared = self.declared.clone();
+        let declared = self.declared.iter().find(|domain| path(&domain.name) == path(name)).cloned();
+        match (declared_count, declared) {
+            (Some(count), None) => {
+                shape.name = name.to_string();
+                shape.least = count;
+            }
+            (None, None) => {
+                shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+                shape.bounded = true;
+            }
+            (_, Some(domain)) => {
+                shape.is_null = domain.may_be_null.then(|| self.terms.variable(&format!("{name}.null"), 1));
+                shape.bounded = domain.elements.is_none() && declared_count.is_none();
+                let default = declared_count.map_or((1, self.bound), |count| (count, count));
+                (shape.least, shape.capacity) = domain.elements.unwrap_or(default);
+            }
+        }
+        if shape.bounded || shape.least < shape.capacity {
             shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
         }
         self.space.push(shape)
     }
 }
 
+/// The name of an input without dereferences and indices: `(*p)[2].next` and `p->next` are both `p.next`.
+fn path(name: &str) -> String {
+    let mut path = String::with_capacity(name.len());
+    let mut inside_index = false;
+    for character in name.replace("->", ".").chars() {
+        inside_index = character == '[' || (inside_index && character != ']');
+        if !inside_index && !"(*)] ".contains(character) {
+            path.push(character);
+        }
+    }
+    path
+}
+
 fn covers(field: &Field, byte: u64) -> bool {
     let width = u64::from(field.bit_field.unwrap_or(0));
     width > 0 && field.offset_bits / 8 <= byte && byte <= (field.offset_bits + width - 1) / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path;
+
+    #[test]
+    fn the_names_of_shapes_and_of_users_are_one_path() {
+        assert_eq!(path("(*(*p)[2].next)[0].name"), "p.next.name");
+        assert_eq!(path("p->next->name"), "p.next.name");
+        assert_eq!(path("table.rows[3]"), "table.rows");
+    }
 }

@@ -166,6 +166,8 @@ pub struct Notes {
     pub always_null: BTreeSet<String>,
     /// The first event to which the map knows no way: nothing may be concluded from the map then.
     pub off_the_map: Option<Event>,
+    /// It ended before the function under test was called: it is no test.
+    pub ended_in_precondition: bool,
     /// Undefined behaviour that this input shows and that did not end the path.
     pub undefined: Vec<Fault>,
 }

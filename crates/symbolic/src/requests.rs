@@ -3,8 +3,10 @@
 use branchwise_constraints::{CompareOp, TermId};
 use branchwise_program::FeedId;
 use branchwise_program::code::Operand;
+use branchwise_program::map::FeedOrigin;
 
 use crate::executor::{Executor, Step};
+use crate::inputs::{Cell, Content, ShapeId};
 use crate::path::{AlternativeKind, FaultKind, PathEnd};
 use crate::value::{Pointer, Value};
 
@@ -12,11 +14,10 @@ impl Executor<'_, '_> {
     /// The next value of a feed, at an address of the program's own.
     pub(crate) fn feed(&mut self, feed: FeedId, address: &Operand) -> Step<()> {
         let Value::Pointer(to) = self.value(address) else { return self.unsupported("a feed at a symbolic address") };
-        self.feed_into(feed, to);
-        Ok(())
+        self.feed_into(feed, to)
     }
 
-    pub(crate) fn feed_into(&mut self, feed: FeedId, to: Pointer) {
+    pub(crate) fn feed_into(&mut self, feed: FeedId, to: Pointer) -> Step<()> {
         let taken = self.feeds_taken.entry(feed).or_insert(0);
         let nth = *taken;
         *taken += 1;
@@ -30,6 +31,39 @@ impl Executor<'_, '_> {
         );
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
+        self.assume_result(feed, shape)
+    }
+
+    /// A stub returns only what is declared of it.
+    fn assume_result(&mut self, feed: FeedId, shape: ShapeId) -> Step<()> {
+        let map = &self.session.program.map;
+        let FeedOrigin::StubResult { function } = &map.feeds[feed].origin else { return Ok(()) };
+        let Some(domain) = map.stub_results.get(function) else { return Ok(()) };
+        let cells = self.session.inputs.shape(shape).cells.as_deref().unwrap_or(&[]);
+        let integer = map.types[map.feeds[feed].type_id].as_integer();
+        let (Some((_, signed)), &[Cell { content: Content::Scalar { term, .. }, .. }]) = (integer, cells) else {
+            return self.unsupported(format!("declared results of '{function}', which returns no integer"));
+        };
+        let within = self.within(term, &domain.ranges, signed);
+        match self.decide(within, [AlternativeKind::Rejected, AlternativeKind::Continue])? {
+            true => Ok(()),
+            false => Err(Box::new(PathEnd::Rejected)),
+        }
+    }
+
+    /// Whether the value of a term lies in one of these ranges.
+    fn within(&mut self, term: TermId, ranges: &[(i128, i128)], signed: bool) -> TermId {
+        let terms = &mut self.session.terms;
+        let width = terms.width(term);
+        let at_most = if signed { CompareOp::Sle } else { CompareOp::Ule };
+        let mut within = terms.boolean(false);
+        for &(low, high) in ranges {
+            let (low, high) = (terms.constant(low as u128, width), terms.constant(high as u128, width));
+            let (above, below) = (terms.compare(at_most, low, term), terms.compare(at_most, term, high));
+            let inside = terms.and(above, below);
+            within = terms.or(within, inside);
+        }
+        within
     }
 
     /// A precondition: inputs that break it are never generated.
@@ -46,6 +80,23 @@ impl Executor<'_, '_> {
             }
         };
         if holds { Ok(()) } else { Err(Box::new(PathEnd::Rejected)) }
+    }
+
+    /// Whether the path is evaluating a precondition; the driver calls the functions that check them.
+    pub(crate) fn in_precondition(&self) -> bool {
+        self.frames.get(1).is_some_and(|frame| self.session.preconditions[frame.function])
+    }
+
+    /// What the end of a path means: an input for which a precondition cannot be evaluated does not satisfy it.
+    pub(crate) fn judged(&mut self, end: PathEnd) -> PathEnd {
+        self.notes.ended_in_precondition = self.in_precondition();
+        match end {
+            PathEnd::Fault(fault) if fault.kind != FaultKind::UninitialisedRead && self.in_precondition() => {
+                PathEnd::Rejected
+            }
+            PathEnd::Exited { .. } if self.in_precondition() => PathEnd::Rejected,
+            end => end,
+        }
     }
 
     fn is_not_zero(&mut self, value: &Value) -> TermId {

@@ -24,6 +24,9 @@ mod successors;
 use state::CallGraph;
 use successors::Successors;
 
+/// How the names of the functions begin that check preconditions.
+const CHECK_PREFIX: &str = "__bw_pre_";
+
 /// Bounds of one run.
 #[derive(Debug, Copy, Clone)]
 pub struct RunLimits<'a> {
@@ -49,6 +52,8 @@ pub struct Session<'p> {
     calls: Rc<OnceCell<CallGraph>>,
     drivers: Rc<HashMap<&'p str, CodeFunctionId>>,
     pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
+    /// Which functions are generated to check preconditions.
+    pub(crate) preconditions: Rc<IdVec<CodeFunctionId, bool>>,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
     /// The functions that those calls may go to: they write state that the unit looks at.
@@ -77,6 +82,7 @@ pub struct Prepared<'p> {
     decoded: Rc<RefCell<DecodedTable>>,
     calls: Rc<OnceCell<CallGraph>>,
     map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
+    preconditions: Rc<IdVec<CodeFunctionId, bool>>,
     successors: Rc<RefCell<Successors>>,
 }
 
@@ -91,6 +97,7 @@ impl<'p> Prepared<'p> {
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
             map_functions: Rc::new(map_functions(program)),
+            preconditions: Rc::new(preconditions(&program.code)),
             successors: Rc::new(RefCell::new(Successors::new(&program.map))),
         }
     }
@@ -110,6 +117,7 @@ impl<'p> Prepared<'p> {
             calls: self.calls.clone(),
             drivers: self.drivers.clone(),
             map_functions: self.map_functions.clone(),
+            preconditions: self.preconditions.clone(),
             calls_before: 0,
             callers_of_state: Rc::from([]),
             call_choices: Vec::new(),
@@ -224,6 +232,10 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
     let by_symbol: HashMap<&str, FunctionId> =
         program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
+}
+
+fn preconditions(code: &Code) -> IdVec<CodeFunctionId, bool> {
+    code.functions.values().map(|function| function.name.starts_with(CHECK_PREFIX)).collect()
 }
 
 /// The object of a global has the global's number.

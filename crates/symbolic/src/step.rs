@@ -441,7 +441,7 @@ impl<'p> Executor<'_, 'p> {
         let bound = self.session.pointer_elements;
         let shape = self.session.inputs.root_for(
             &mut self.session.terms,
-            &program.map.types,
+            &program.map,
             InputKey { call: self.calls_to_come, function: self.calling, index },
             input,
             bound,

@@ -133,6 +133,8 @@ fn comment(file: &FileReport, unit: &FunctionReport, test: &Test, findings: &[&F
     if !goals.is_empty() {
         parts.push(format!("for: {}", goals.join("; ")));
     }
+    let demands = file.map.demands(unit.function);
+    parts.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
     parts.extend(findings.iter().map(|finding| finding_text(file, finding)));
     parts.extend(end_text(end));
     if parts.is_empty() {

@@ -1,7 +1,7 @@
 //! Everything below and including the final table.
 
 use branchwise_generate::{Finding, FunctionReport, GoalReport};
-use branchwise_goals::{Bound, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
@@ -68,12 +68,22 @@ fn goal_line(file: &FileReport, found: &GoalReport, style: Style) -> String {
     let goal = &found.goal;
     let (verdict, colour, why) = match &found.verdict {
         Verdict::Covered { .. } => ("covered", Colour::Green, String::new()),
-        Verdict::Infeasible(evidence) => ("infeasible", Colour::Green, evidence.proof.clone()),
+        Verdict::Infeasible(evidence) => ("infeasible", Colour::Green, proof_text(evidence)),
         Verdict::InfeasibleWithinBounds { bounds, .. } => ("infeasible within bounds", Colour::Yellow, cut_by(bounds)),
         Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
     };
     let verdict = style.paint(colour, verdict);
     format!("  {}: '{}' {}: {verdict}: {why}", file.place(goal.place), goal.text, goal.outcome)
+}
+
+/// The proof, with the preconditions that it rests on.
+fn proof_text(evidence: &Evidence) -> String {
+    let preconditions: Vec<&str> =
+        evidence.assumptions.iter().filter_map(|assumption| assumption.strip_prefix("precondition: ")).collect();
+    match preconditions.is_empty() {
+        true => evidence.proof.clone(),
+        false => format!("{}, given {}", evidence.proof, preconditions.join(" and ")),
+    }
 }
 
 fn cut_by(bounds: &[Bound]) -> String {
