@@ -17,6 +17,17 @@ pub struct Map {
     pub feeds: IdVec<FeedId, Feed>,
     /// What function pointers among the inputs may point to, by the number in the generated table.
     pub callables: IdVec<CallableId, Callable>,
+    /// Generated definitions of functions that no file defines, callables among them.
+    pub stubs: Vec<Stub>,
+    /// Variables that the unit declares and no file defines.
+    pub undefined_variables: Vec<UndefinedVariable>,
+}
+
+/// A variable with external linkage that only another file could define.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndefinedVariable {
+    pub name: String,
+    pub thread_local: bool,
 }
 
 /// A sequence of values that the program asks for while it runs: each call of a stub takes the next one. A sequence
@@ -48,6 +59,42 @@ pub struct Callable {
     pub type_id: TypeId,
     /// Generated for pointers of this type, not the user's.
     pub stub: bool,
+}
+
+/// A generated function. It returns what its feed says and changes nothing but what its parameters' feeds say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stub {
+    /// As the translation unit names it.
+    pub name: String,
+    /// Name in the object code.
+    pub symbol: String,
+    /// The C text; it calls `__bw_feed`, `__bw_assume`, `__bw_end` (of the test, with a status) and `__bw_abort`.
+    pub definition: String,
+    /// Its result type as C spells it.
+    pub result: String,
+    pub parameters: Vec<StubParameter>,
+    pub variadic: bool,
+    pub act: StubAct,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StubParameter {
+    /// Empty where the declaration names none.
+    pub name: String,
+    /// Its type as C spells it, after adjustment.
+    pub spelling: String,
+}
+
+/// What a call of a stub does.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum StubAct {
+    /// Takes the next value of each of its feeds.
+    Feeds,
+    /// Rejects the test if its first parameter is zero.
+    Assumes,
+    Aborts,
+    /// Ends the process with status 1.
+    Ends,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
