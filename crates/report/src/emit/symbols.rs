@@ -1,25 +1,16 @@
-//! Symbols of the file under test that the tests need for themselves get other names.
+//! Names of the file under test that the tests need for themselves, as symbols of the C library.
+
+use std::collections::BTreeSet;
 
 use branchwise_program::map::{InputOrigin, Map};
 
-/// Lines before the unit. An external function gets another symbol, which nothing in C sees; a static one, and a variable,
-/// can only be replaced as a word.
+/// Lines before the unit that give another name to whatever it defines under one of these. The tests call it by the same
+/// word, so they need not know. (A pragma or label for the symbol alone is ignored by GCC for its built-in functions, and by
+/// both compilers for static ones.)
 pub fn own_symbols(map: &Map, foreign: &[&str]) -> String {
-    let clashes = |name: &str| foreign.contains(&name);
-    let functions = map.functions.values().filter(|function| clashes(&function.name));
-    let mut lines: Vec<String> = functions.map(|function| renamed(&function.name, function.internal)).collect();
+    let functions = map.functions.values().map(|function| function.name.as_str());
     let inputs = map.functions.values().flat_map(|function| &function.inputs);
-    let globals = inputs.filter(|input| input.origin == InputOrigin::Global && clashes(&input.name));
-    lines.extend(globals.map(|input| replaced(&input.name)));
-    lines.sort();
-    lines.dedup();
-    lines.concat()
-}
-
-fn renamed(name: &str, internal: bool) -> String {
-    if internal { replaced(name) } else { format!("#pragma redefine_extname {name} branchwise_user_{name}\n") }
-}
-
-fn replaced(name: &str) -> String {
-    format!("#define {name} branchwise_user_{name}\n")
+    let globals = inputs.filter(|input| input.origin == InputOrigin::Global).map(|input| input.name.as_str());
+    let clashing: BTreeSet<&str> = functions.chain(globals).filter(|name| foreign.contains(name)).collect();
+    clashing.into_iter().map(|name| format!("#define {name} branchwise_user_{name}\n")).collect()
 }
