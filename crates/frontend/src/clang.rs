@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use clang_sys::*;
 
 use crate::FrontendError;
-use crate::toolchain::VERSION;
+use crate::find_tool::VERSION;
 
 /// One parsed translation unit; cursors and types borrowed from it live as long as it does.
 pub(crate) struct ParsedUnit {
@@ -393,6 +393,21 @@ impl<'u> ClangType<'u> {
 
     pub fn pointee(self) -> ClangType<'u> {
         self.with(unsafe { clang_getPointeeType(self.raw) })
+    }
+
+    /// The result of a function type.
+    pub fn function_result(self) -> ClangType<'u> {
+        self.with(unsafe { clang_getResultType(self.raw) })
+    }
+
+    /// The parameters of a function type, after adjustment.
+    pub fn function_parameters(self) -> Vec<ClangType<'u>> {
+        let count = unsafe { clang_getNumArgTypes(self.raw) }.max(0);
+        (0..count).map(|index| self.with(unsafe { clang_getArgType(self.raw, index as u32) })).collect()
+    }
+
+    pub fn is_variadic_function(self) -> bool {
+        unsafe { clang_isFunctionTypeVariadic(self.raw) != 0 }
     }
 
     pub fn element(self) -> ClangType<'u> {

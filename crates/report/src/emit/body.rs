@@ -43,10 +43,9 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     let mut writer =
         Writer { map, function, case: &test.case, objects, names, result, body: Body::default(), later: Vec::new() };
     writer.declare_objects();
+    writer.write_later();
     writer.give_to_stubs();
     writer.give_standard_input();
-    let later = std::mem::take(&mut writer.later);
-    writer.body.lines.extend(later);
     writer.calls(&calls, test, expected);
     writer.body
 }
@@ -169,11 +168,20 @@ impl Writer<'_> {
                 let written = written.map(|(index, value)| writer.value(type_id, value, &format!("{name}[{index}]")));
                 written.collect::<Vec<_>>().join(", ")
             });
-            let declared = constant_declaration(&self.map.types, type_id, &format!("{name}[{}]", values.len()));
+            // What no initialiser can give is copied there.
+            let declare = if self.later.is_empty() { constant_declaration } else { declaration };
+            let declared = declare(&self.map.types, type_id, &format!("{name}[{}]", values.len()));
             self.body.lines.push(format!("{declared} = {{{list}}};"));
             let (variable, count) = (feed_variable(self.map, feed), values.len());
             self.body.lines.push(format!("{variable} = (struct branchwise_feed){{{name}, {count}}};"));
+            self.write_later();
         }
+    }
+
+    /// The statements that had to wait.
+    fn write_later(&mut self) {
+        let later = std::mem::take(&mut self.later);
+        self.body.lines.extend(later);
     }
 
     fn give_standard_input(&mut self) {
@@ -236,8 +244,7 @@ impl Writer<'_> {
                     arguments.push(self.initializer(input.type_id, &value, ""));
                 }
             }
-            let later = std::mem::take(&mut self.later);
-            self.body.lines.extend(later);
+            self.write_later();
         }
         format!("{}({})", call.function.name, arguments.join(", "))
     }

@@ -57,13 +57,21 @@ void branchwise_check(int holds, const char *file, int line, const char *expecta
 fn cpp_file(file: &FileReport, tests: &[TestFunction], folder: &Path, stem: &str) -> String {
     let mut text = cpp_header(file, folder, stem);
     text +=
-        "#include <csignal>\n#include <cstdlib>\n\n#include <unistd.h>\n\n#include <gtest/gtest.h>\n\nextern \"C\" {\n";
+        "#include <csignal>\n#include <cstdio>\n\n#include <unistd.h>\n\n#include <gtest/gtest.h>\n\nextern \"C\" {\n";
     let begins = !begin(file).is_empty();
     if begins {
         text += "void branchwise_begin(void);\n";
     }
     text.extend(tests.iter().map(|test| format!("void {}(void);\n", test.name)));
     text += CHECK_DEFINITION;
+    let leaves = |test: &TestFunction| match test.end {
+        End::Returns => file.needs_processes(),
+        End::EndsAnyhow => true,
+        End::Exits(_) | End::EndsBySignal(_) | End::RunsOn => false,
+    };
+    if tests.iter().any(leaves) {
+        text += LEAVE;
+    }
     for test in tests {
         let begin = if begins { "branchwise_begin(); " } else { "" };
         let body = cpp_test(&format!("{begin}{}();", test.name), test.end, file.needs_processes());
@@ -100,11 +108,21 @@ void branchwise_check(int holds, const char *file, int line, const char *expecta
 }
 "#;
 
+/// Ends a process that only runs one test.
+const LEAVE: &str = r#"
+/* What the program registered with atexit is no part of the test. */
+static void leave(bool failed)
+{
+    std::fflush(nullptr);
+    _exit(failed);
+}
+"#;
+
 /// `run` are the statements that run the test.
 fn cpp_test(run: &str, end: End, in_child: bool) -> String {
     match end {
         End::Returns if in_child => format!(
-            "EXPECT_EXIT({{ {run} std::exit(HasFailure()); }}, ::testing::ExitedWithCode(0), \"\"); /* in a process of its own */"
+            "EXPECT_EXIT({{ {run} leave(HasFailure()); }}, ::testing::ExitedWithCode(0), \"\"); /* in a process of its own */"
         ),
         End::Returns => run.to_owned(),
         End::Exits(status) => format!("EXPECT_EXIT({{ {run} }}, ::testing::ExitedWithCode({}), \"\");", status & 0xff),
@@ -115,7 +133,7 @@ fn cpp_test(run: &str, end: End, in_child: bool) -> String {
             format!("EXPECT_EXIT({{ alarm(1); {run} }}, ::testing::KilledBySignal(SIGALRM), \"\"); /* runs on */")
         }
         End::EndsAnyhow => format!(
-            "EXPECT_EXIT({{ alarm(10); {run} std::exit(0); }}, [](int) {{ return true; }}, \"\"); /* undefined behaviour */"
+            "EXPECT_EXIT({{ alarm(10); {run} leave(false); }}, [](int) {{ return true; }}, \"\"); /* undefined behaviour */"
         ),
     }
 }

@@ -11,8 +11,8 @@ pub struct Names {
     taken: BTreeSet<String>,
 }
 
-/// Longer names of objects behind objects tell a reader nothing more.
-const LONGEST_PATH: usize = 30;
+/// Longer names of objects behind objects tell a reader nothing more: they are cut at a word.
+const LONGEST_PATH: usize = 40;
 
 /// Macros and functions of the headers and helpers that tests use, and C's keywords that a generated name could hit.
 const RESERVED: [&str; 17] = [
@@ -67,8 +67,12 @@ fn identifier(wish: &str) -> String {
     let words: Vec<String> = words(wish).collect();
     let joined = words.join("_");
     match joined.chars().next() {
-        Some(first) if first.is_ascii_digit() || joined.len() > LONGEST_PATH => "object".to_owned(),
-        Some(_) => joined,
-        None => "object".to_owned(),
+        Some(first) if !first.is_ascii_digit() => shortened(&joined).to_owned(),
+        _ => "object".to_owned(),
     }
+}
+
+fn shortened(name: &str) -> &str {
+    let cut = name.char_indices().nth(LONGEST_PATH).and_then(|(end, _)| name[..end].rfind('_'));
+    cut.filter(|end| *end > 0).map_or(name, |end| &name[..end])
 }

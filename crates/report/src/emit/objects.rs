@@ -189,9 +189,35 @@ fn pointers_of(value: &Value, wish: &str, found: &mut impl FnMut(usize, String))
         }
         Value::Record { fields, .. } => {
             for field in fields {
-                pointers_of(&field.value, &format!("{wish}_{}", field.name), found);
+                pointers_of(&field.value, &member_wish(wish, &field.name), found);
             }
         }
         _ => {}
+    }
+}
+
+/// `list_next`; behind that `list_next_2`, `list_next_3`.
+fn member_wish(owner: &str, member: &str) -> String {
+    let (path, number) = match owner.rsplit_once('_').map(|(path, last)| (path, last.parse::<u32>())) {
+        Some((path, Ok(number))) => (path, number),
+        _ => (owner, 1),
+    };
+    match path.ends_with(&format!("_{member}")) {
+        true => format!("{path}_{}", number + 1),
+        false => format!("{owner}_{member}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_members_are_numbered() {
+        assert_eq!(member_wish("list", "next"), "list_next");
+        assert_eq!(member_wish("list_next", "next"), "list_next_2");
+        assert_eq!(member_wish("list_next_2", "next"), "list_next_3");
+        assert_eq!(member_wish("list_next_2", "left"), "list_next_2_left");
+        assert_eq!(member_wish("rows_0", "next"), "rows_0_next");
     }
 }
