@@ -342,15 +342,20 @@ impl<'u> UnitBuilder<'_, 'u> {
         let generated = "# 1 \"<branchwise>\"";
         let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", drivers::PRELUDE);
         let plain = format!("{}{}{}{drivers}", job.include(), drivers::PRELUDE, self.checks.text);
+        self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.files = self.files.table;
         self.map.types = self.types.table;
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }
     }
 
+    fn undefined_variables(&self) -> impl Iterator<Item = Cursor<'u>> {
+        self.globals.variables.iter().copied().filter(|global| global.definition().is_none())
+    }
+
     fn driver_text(&self, bodies: &[Body<'u>]) -> String {
         let mut text = self.stubs.clone();
-        for global in self.globals.variables.iter().filter(|global| global.definition().is_none()) {
-            text += &drivers::tentative_definition(*global);
+        for global in self.undefined_variables() {
+            text += &drivers::tentative_definition(global);
         }
         for (body, (id, function)) in bodies.iter().zip(self.map.functions.iter()) {
             if body.function.is_inline() {

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use branchwise_program::map::UndefinedVariable;
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
@@ -105,6 +106,10 @@ pub(crate) fn tentative_definition(global: Cursor<'_>) -> String {
     let name = global.spelling();
     let storage = if global.is_thread_local() { "_Thread_local " } else { "" };
     format!("{storage}__typeof__({name}) {name};\n")
+}
+
+pub(crate) fn undefined_variable(global: Cursor<'_>) -> UndefinedVariable {
+    UndefinedVariable { name: global.spelling(), thread_local: global.is_thread_local() }
 }
 
 /// Makes clang emit functions that nothing else of the unit may use, so that the coverage mapping has their regions.

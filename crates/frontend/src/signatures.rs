@@ -74,6 +74,12 @@ fn declared(written: ClangType<'_>) -> Result<String, String> {
     }
 }
 
+/// The type that [`declared`] makes ready for a declaration.
+pub(crate) fn spelling(declared: &str) -> String {
+    let inner = declared.strip_prefix("__typeof__(").and_then(|rest| rest.strip_suffix(')'));
+    inner.unwrap_or(declared).to_string()
+}
+
 /// Numbers and complete structures that the function may change. Text stays as it is: what is written through a
 /// `char *` is an array whose length nobody knows.
 fn is_written(parameter: ClangType<'_>) -> bool {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub};
+use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
 use clang_sys::*;
@@ -15,7 +15,7 @@ use clang_sys::*;
 use crate::clang::{Cursor, file_location, presumed_location};
 use crate::ctypes::Types;
 use crate::lower::library::is_modelled;
-use crate::signatures::{Fed, Signature};
+use crate::signatures::{Fed, Formal, Signature, spelling};
 
 /// Declarations that only stubs need: how a function that never returns ends the test.
 const ENDS: &str = "\
@@ -148,16 +148,38 @@ impl Writer<'_> {
             let Some(Ok(signature)) = self.types.signatures.get(&function.type_id) else { continue };
             let name = function.name.clone();
             let owner = Owner { called: format!("{name}()"), name, parameters: &function.parameters };
-            let body = match function.name.as_str() {
-                "__VERIFIER_assume" if signature.parameters.len() == 1 => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
-                "__VERIFIER_error" | "reach_error" => "  __bw_abort();\n".to_string(),
-                _ if !function.returns || !signature.returns => "  __bw_end(1);\n".to_string(),
-                _ => self.body(&owner, signature),
+            let act = match function.name.as_str() {
+                "__VERIFIER_assume" if signature.parameters.len() == 1 => StubAct::Assumes,
+                "__VERIFIER_error" | "reach_error" => StubAct::Aborts,
+                _ if !function.returns || !signature.returns => StubAct::Ends,
+                _ => StubAct::Feeds,
             };
-            let definition = definition(&function.name, signature, &body);
-            self.written.text += &definition;
-            self.written.stubs.push(Stub { name: function.name.clone(), symbol: function.symbol.clone(), definition });
+            self.add_stub(&owner, &function.symbol, signature, act);
         }
+    }
+
+    fn add_stub(&mut self, owner: &Owner<'_>, symbol: &str, signature: &Signature, act: StubAct) {
+        let body = match act {
+            StubAct::Assumes => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
+            StubAct::Aborts => "  __bw_abort();\n".to_string(),
+            StubAct::Ends => "  __bw_end(1);\n".to_string(),
+            StubAct::Feeds => self.body(owner, signature),
+        };
+        let definition = definition(&owner.name, signature, &body);
+        self.written.text += &definition;
+        let parameter = |(index, formal): (usize, &Formal)| StubParameter {
+            name: owner.parameters.get(index).cloned().unwrap_or_default(),
+            spelling: spelling(&formal.declared),
+        };
+        self.written.stubs.push(Stub {
+            name: owner.name.clone(),
+            symbol: symbol.to_string(),
+            definition,
+            result: signature.result.as_ref().map_or("void".to_string(), |fed| spelling(&fed.declared)),
+            parameters: signature.parameters.iter().enumerate().map(parameter).collect(),
+            variadic: signature.variadic,
+            act,
+        });
     }
 
     /// What function pointers among the inputs may point to: the user's functions of that type, and one generated.
@@ -192,13 +214,8 @@ impl Writer<'_> {
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
         let owner = Owner { called, name: name.clone(), parameters: &[] };
-        let body = match signature.returns {
-            true => self.body(&owner, signature),
-            false => "  __bw_end(1);\n".to_string(),
-        };
-        let definition = definition(&name, signature, &body);
-        self.written.text += &definition;
-        self.written.stubs.push(Stub { name: name.clone(), symbol: name.clone(), definition });
+        let act = if signature.returns { StubAct::Feeds } else { StubAct::Ends };
+        self.add_stub(&owner, &name, signature, act);
         self.written.callables.push(Callable { name: name.clone(), symbol: name, type_id, stub: true });
     }
 

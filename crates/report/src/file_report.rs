@@ -20,7 +20,44 @@ pub struct FileReport<'a> {
     pub keeps_state: bool,
 }
 
+/// Functions of the C library and of POSIX that may read standard input.
+const READERS: [&str; 20] = [
+    "fgetc",
+    "fgets",
+    "fgetwc",
+    "fread",
+    "fscanf",
+    "getc",
+    "getchar",
+    "getchar_unlocked",
+    "getdelim",
+    "getline",
+    "gets",
+    "getwc",
+    "getwchar",
+    "read",
+    "readv",
+    "scanf",
+    "ungetc",
+    "vfscanf",
+    "vscanf",
+    "wscanf",
+];
+
 impl FileReport<'_> {
+    /// Whether a test may read standard input, so that each must say what there is to read.
+    pub fn reads_standard_input(&self) -> bool {
+        let calls = self.map.functions.values().flat_map(|function| &function.calls);
+        let mut callees = calls.filter(|call| !call.declared_by_user).filter_map(|call| call.callee.as_deref());
+        let mut tests = self.report.functions.iter().flat_map(|unit| &unit.tests);
+        tests.any(|test| !test.case.stdin.is_empty()) || callees.any(|callee| READERS.contains(&callee))
+    }
+
+    /// Whether each emitted test needs a process of its own.
+    pub fn needs_processes(&self) -> bool {
+        self.keeps_state || self.reads_standard_input()
+    }
+
     /// A file of the map as the user named it.
     pub fn file_name(&self, place: Place) -> String {
         match self.map.files.get(place.file) {

@@ -7,7 +7,6 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 use crate::file_report::{FileReport, Totals};
 use crate::json_values;
-use crate::values::Decoder;
 
 /// A longer trace is cut here; `path_length` says how long it was.
 const PATH_LIMIT: usize = 1000;
@@ -117,12 +116,11 @@ fn unknown(reason: &UnknownReason) -> Json {
 }
 
 fn test(file: &FileReport, unit: &FunctionReport, test: &Test) -> Json {
-    let decoder = Decoder { types: &file.map.types };
     let function = &file.map.functions[unit.function];
     json!({
         "id": test.id.0,
-        "inputs": json_values::inputs(decoder, function, &test.case),
-        "observed": json_values::observed(decoder, function, &test.case, &test.observation),
+        "inputs": json_values::inputs(file.map, function, &test.case),
+        "observed": json_values::observed(file.map, function, &test.case, &test.observation),
         "path": test.path.iter().take(PATH_LIMIT).map(|event| step(file, *event)).collect::<Vec<_>>(),
         "path_length": test.path.len(),
         "source": test.source.name(),
@@ -162,7 +160,6 @@ fn work(unit: &FunctionReport) -> Json {
 }
 
 fn finding(file: &FileReport, unit: &FunctionReport, finding: &Finding) -> Json {
-    let decoder = Decoder { types: &file.map.types };
     let function = &file.map.functions[unit.function];
     let place = finding.place;
     let name = |place: Place| file.file_name(place);
@@ -174,10 +171,10 @@ fn finding(file: &FileReport, unit: &FunctionReport, finding: &Finding) -> Json 
         "test": finding.test.map(|test| test.0),
         "message": finding.message,
         "function": function.name,
-        "inputs": json_values::inputs(decoder, function, &finding.case),
+        "inputs": json_values::inputs(file.map, function, &finding.case),
     });
     if let Some(observation) = &finding.observation {
-        object["observed"] = json_values::observed(decoder, function, &finding.case, observation);
+        object["observed"] = json_values::observed(file.map, function, &finding.case, observation);
     }
     object
 }

@@ -1,31 +1,46 @@
 //! Inputs and outputs of a test as JSON values that read like the C values.
 
 use branchwise_program::TypeId;
-use branchwise_program::map::{Function, InputOrigin};
+use branchwise_program::map::{Function, InputOrigin, Map};
 use branchwise_program::types::TypeKind;
-use branchwise_replay::{Blob, NativeEnd, Object, Observation, TestCase};
+use branchwise_replay::{Blob, Call, NativeEnd, Object, Observation, TestCase};
 use serde_json::{Map as JsonMap, Number, Value as Json, json};
 
-use crate::emit::signal_name;
+use crate::emit::{callable_name, signal_name};
 use crate::values::{Decoder, FloatValue, Value, same};
 
-/// The inputs by name. A pointer shows its object where it is first met and refers to it by number afterwards.
-pub fn inputs(decoder: Decoder, function: &Function, case: &TestCase) -> Json {
-    let mut writer = Writer { decoder, objects: &case.objects, shown: vec![false; case.objects.len()], expand: true };
-    let mut named = JsonMap::new();
-    for (input, blob) in function.inputs.iter().zip(&case.inputs) {
-        let value = writer.value(&decoder.value(input.type_id, blob, 0));
-        named.insert(input.name.clone(), value);
+/// The inputs by name, and what else the test gives. A pointer shows its object where it is first met and refers to it by
+/// number afterwards.
+pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> Json {
+    let mut writer = Writer { map, objects: &case.objects, shown: vec![false; case.objects.len()], expand: true };
+    let mut named = writer.inputs(function, &case.inputs);
+    for (feed, blobs) in map.feeds.values().zip(&case.feeds).filter(|(_, blobs)| !blobs.is_empty()) {
+        let values = blobs.iter().map(|blob| writer.decoded(feed.type_id, blob)).collect();
+        insert(&mut named, &feed.name, Json::Array(values));
+    }
+    if !case.stdin.is_empty() {
+        // A character for each byte, whatever it is.
+        insert(&mut named, "stdin", Json::String(case.stdin.iter().map(|byte| char::from(*byte)).collect()));
+    }
+    if !case.before.is_empty() {
+        let calls = case.before.iter().map(|call| writer.call(call)).collect();
+        insert(&mut named, "before", Json::Array(calls));
     }
     Json::Object(named)
 }
 
+/// Parentheses tell it from an input of the same name.
+fn insert(named: &mut JsonMap<String, Json>, name: &str, value: Json) {
+    let name = if named.contains_key(name) { format!("({name})") } else { name.to_owned() };
+    named.insert(name, value);
+}
+
 /// How the call ended, its result, and what it changed.
-pub fn observed(decoder: Decoder, function: &Function, case: &TestCase, observation: &Observation) -> Json {
-    let mut writer = Writer { decoder, objects: &case.objects, shown: Vec::new(), expand: false };
+pub fn observed(map: &Map, function: &Function, case: &TestCase, observation: &Observation) -> Json {
+    let mut writer = Writer { map, objects: &case.objects, shown: Vec::new(), expand: false };
     let mut observed = end(observation.end);
     if let Some(blob) = &observation.result {
-        observed.insert("result".to_owned(), writer.value(&decoder.value(function.result, blob, 0)));
+        observed.insert("result".to_owned(), writer.decoded(function.result, blob));
     }
     observed.insert("changed_globals".to_owned(), writer.changed_globals(function, case, observation));
     observed.insert("changed_objects".to_owned(), writer.changed_objects(observation));
@@ -47,20 +62,39 @@ fn end(end: NativeEnd) -> JsonMap<String, Json> {
 }
 
 struct Writer<'a> {
-    decoder: Decoder<'a>,
+    map: &'a Map,
     objects: &'a [Object],
     shown: Vec<bool>,
     /// Show an object where the first pointer to it stands.
     expand: bool,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn decoder(&self) -> Decoder<'a> {
+        Decoder { types: &self.map.types }
+    }
+
+    fn decoded(&mut self, type_id: TypeId, blob: &Blob) -> Json {
+        self.value(&self.decoder().value(type_id, blob, 0))
+    }
+
+    fn inputs(&mut self, function: &Function, blobs: &[Blob]) -> JsonMap<String, Json> {
+        let inputs = function.inputs.iter().zip(blobs);
+        inputs.map(|(input, blob)| (input.name.clone(), self.decoded(input.type_id, blob))).collect()
+    }
+
+    fn call(&mut self, call: &Call) -> Json {
+        let Some(function) = self.map.functions.get(call.function) else { return Json::Null };
+        json!({ "function": function.name, "inputs": self.inputs(function, &call.inputs) })
+    }
+
     fn value(&mut self, value: &Value) -> Json {
         match value {
             Value::Integer(value) => integer(*value),
             Value::Float(value) => float(*value),
             Value::Null => Json::Null,
             Value::Pointer { object, offset } => self.pointer(*object, *offset),
+            Value::Function(callable) => json!({ "function": callable_name(self.map, *callable) }),
             // The address itself differs from run to run.
             Value::Foreign => json!({ "address": "not an input" }),
             Value::Array(elements) => Json::Array(elements.iter().map(|element| self.value(element)).collect()),
@@ -95,7 +129,7 @@ impl Writer<'_> {
         if let Some(text) = self.text(object.element, blob) {
             shown.insert("text".to_owned(), Json::String(text));
         }
-        let elements = self.decoder.elements(object, blob);
+        let elements = self.decoder().elements(object, blob);
         let elements = elements.iter().map(|element| self.value(element)).collect();
         shown.insert("elements".to_owned(), Json::Array(elements));
         shown
@@ -104,7 +138,7 @@ impl Writer<'_> {
     /// The characters before the first NUL, where they are all ASCII.
     fn text(&self, element: TypeId, blob: &Blob) -> Option<String> {
         let is_character = |kind: &TypeKind| matches!(kind, TypeKind::Integer { character: true, .. });
-        self.decoder.types.get(element).filter(|element| is_character(&element.kind))?;
+        self.map.types.get(element).filter(|element| is_character(&element.kind))?;
         let end = blob.bytes.iter().position(|byte| *byte == 0)?;
         let readable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         blob.bytes[..end].iter().all(readable).then(|| String::from_utf8_lossy(&blob.bytes[..end]).into_owned())
@@ -114,8 +148,8 @@ impl Writer<'_> {
         let mut changed = JsonMap::new();
         for ((input, before), after) in function.inputs.iter().zip(&case.inputs).zip(&observation.inputs_after) {
             let (InputOrigin::Global, Some(after)) = (input.origin, after) else { continue };
-            let after = self.decoder.value(input.type_id, after, 0);
-            if !same(&after, &self.decoder.value(input.type_id, before, 0)) {
+            let after = self.decoder().value(input.type_id, after, 0);
+            if !same(&after, &self.decoder().value(input.type_id, before, 0)) {
                 changed.insert(input.name.clone(), self.value(&after));
             }
         }
@@ -129,8 +163,8 @@ impl Writer<'_> {
                 changed.push(json!({ "object": number, "freed": true }));
                 continue;
             }
-            let before = Value::Array(self.decoder.elements(object, &object.blob));
-            if !same(&before, &Value::Array(self.decoder.elements(object, after))) {
+            let before = Value::Array(self.decoder().elements(object, &object.blob));
+            if !same(&before, &Value::Array(self.decoder().elements(object, after))) {
                 changed.push(Json::Object(self.object(number, object, after)));
             }
         }

@@ -1,7 +1,7 @@
 //! The bytes of a test case as the C values they stand for.
 
-use branchwise_program::TypeId;
 use branchwise_program::types::{Field, Type, TypeKind, TypeTable};
+use branchwise_program::{CallableId, TypeId};
 use branchwise_replay::{Blob, Object};
 
 use crate::emit::float_text;
@@ -18,6 +18,8 @@ pub enum Value {
         object: usize,
         offset: u64,
     },
+    /// To a function of the map's table.
+    Function(CallableId),
     /// Not null and not into an object of the test case.
     Foreign,
     Array(Vec<Value>),
@@ -49,6 +51,17 @@ pub enum FloatValue {
     },
 }
 
+impl FloatValue {
+    /// `==` does not tell it from the other zero.
+    pub fn is_negative_zero(self) -> bool {
+        match self {
+            FloatValue::Single(value) => value.to_bits() == (-0.0f32).to_bits(),
+            FloatValue::Double(value) => value.to_bits() == (-0.0f64).to_bits(),
+            FloatValue::Extended { significand, sign_and_exponent } => significand == 0 && sign_and_exponent == 0x8000,
+        }
+    }
+}
+
 impl Value {
     /// What `= {0}` gives.
     pub fn is_zero(&self) -> bool {
@@ -60,7 +73,7 @@ impl Value {
                 *significand == 0 && *sign_and_exponent == 0
             }
             Value::Null => true,
-            Value::Pointer { .. } | Value::Foreign => false,
+            Value::Pointer { .. } | Value::Function(_) | Value::Foreign => false,
             Value::Array(elements) => elements.iter().all(Value::is_zero),
             Value::Record { fields, raw } => raw.is_none() && fields.iter().all(|field| field.value.is_zero()),
             Value::Opaque => true,
@@ -146,8 +159,9 @@ impl Decoder<'_> {
         let shown = |place: u64| scalars.iter().any(|leaf| leaf.at <= place && place < leaf.at + leaf.size);
         let bytes_shown = (at..at + size).all(|place| byte(blob, place) == 0 || shown(place));
         let inside = |place: u64| (at..at + size).contains(&place);
-        let mut pointers = blob.pointers.iter().filter(|pointer| inside(pointer.at));
-        bytes_shown && pointers.all(|pointer| scalars.iter().any(|leaf| leaf.pointer && leaf.at == pointer.at))
+        let objects = blob.pointers.iter().map(|pointer| pointer.at);
+        let mut pointers = objects.chain(blob.functions.iter().map(|pointer| pointer.at)).filter(|at| inside(*at));
+        bytes_shown && pointers.all(|at| scalars.iter().any(|leaf| leaf.pointer && leaf.at == at))
     }
 }
 
@@ -194,12 +208,17 @@ fn pointer(size: u64, blob: &Blob, at: u64) -> Value {
         let pointer = blob.pointers[index];
         return Value::Pointer { object: pointer.object, offset: pointer.offset };
     }
+    if let Ok(index) = blob.functions.binary_search_by_key(&at, |pointer| pointer.at) {
+        return Value::Function(blob.functions[index].callable);
+    }
     if unsigned(blob, at, size) == 0 { Value::Null } else { Value::Foreign }
 }
 
-/// Equal as far as a test can tell: a NaN is like another.
+/// Equal as far as a test can tell: a NaN is like another, and of a pointer to a function only its being not null is
+/// observed.
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
+        (Value::Function(_), Value::Foreign) | (Value::Foreign, Value::Function(_)) => true,
         (Value::Float(left), Value::Float(right)) => float_text(*left) == float_text(*right),
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))

@@ -3,6 +3,8 @@
 mod common;
 #[path = "common/kinds.rs"]
 mod kinds;
+#[path = "common/surroundings.rs"]
+mod surroundings;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +14,11 @@ use common::Unit;
 use expect_test::expect_file;
 
 fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kinds.c")
+    source("kinds.c")
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// Runs a command in a folder; its output, or what it printed when it failed.
@@ -47,6 +53,38 @@ fn the_c_file_passes_with_both_compilers() {
     for compiler in ["clang-19", "gcc"] {
         let output = compile_and_run_c(&unit.file_report(), compiler, "-O0").unwrap_or_else(|error| panic!("{error}"));
         assert!(output.ends_with("30 passed, 0 failed\n"), "{compiler}: {output}");
+    }
+}
+
+#[test]
+fn what_surrounds_a_call_reads_as_written_by_hand() {
+    let unit = surroundings::surroundings(Path::new("surroundings.c"));
+    let emitted = emit_c(&unit.file_report(), Path::new("."), "surroundings");
+    expect_file!["fixtures/surroundings_test.c"].assert_eq(&emitted.text);
+}
+
+#[test]
+fn stubs_input_and_earlier_calls_work_with_both_compilers() {
+    let unit = surroundings::surroundings(&source("surroundings.c"));
+    for (compiler, level) in [("clang-19", "-O0"), ("gcc", "-O2")] {
+        let output = compile_and_run_c(&unit.file_report(), compiler, level).unwrap_or_else(|error| panic!("{error}"));
+        assert!(output.ends_with("26 passed, 0 failed\n"), "{compiler}: {output}");
+    }
+}
+
+#[test]
+fn a_stub_stands_in_also_where_the_real_function_is_linked() {
+    let unit = surroundings::surroundings(&source("surroundings.c"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let emitted = emit_c(&unit.file_report(), folder.path(), "unit");
+    std::fs::write(folder.path().join(&emitted.name), &emitted.text).expect("writable");
+    let real = "int read_sensor(int channel, int *value) { *value = 99; return channel; }\nint verbosity = 7;\n";
+    std::fs::write(folder.path().join("real.c"), real).expect("writable");
+    for compiler in ["clang-19", "gcc"] {
+        run(folder.path(), compiler, &["-o", "tests", "unit_test.c", "real.c"])
+            .unwrap_or_else(|error| panic!("{error}"));
+        let output = run(folder.path(), "./tests", &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert!(output.ends_with("26 passed, 0 failed\n"), "{compiler}: {output}");
     }
 }
 
@@ -87,6 +125,13 @@ fn compile_and_run_gtest(unit: &Unit) -> Result<String, String> {
     let runner = [&STRICT[..], &["-o", "runner", "kinds_gtest.cpp", "cases.o"]].concat();
     run(folder.path(), "g++", &[&runner[..], &["-lgtest", "-lgtest_main", "-lpthread"]].concat())?;
     run(folder.path(), "./runner", &[])
+}
+
+#[test]
+fn google_test_gives_what_surrounds_a_call() {
+    let unit = surroundings::surroundings(&source("surroundings.c"));
+    let output = compile_and_run_gtest(&unit).unwrap_or_else(|error| panic!("{error}"));
+    assert!(output.contains("[  PASSED  ] 26 tests."), "{output}");
 }
 
 #[test]

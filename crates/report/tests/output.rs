@@ -3,7 +3,12 @@
 mod common;
 #[path = "common/shape.rs"]
 mod shape;
+#[path = "common/surroundings.rs"]
+mod surroundings;
 
+use std::path::Path;
+
+use branchwise_generate::FindingKind;
 use branchwise_report::{Style, TableTime, explain, json, summary};
 use expect_test::{expect, expect_file};
 
@@ -53,6 +58,34 @@ fn the_json_has_the_keys_of_version_1() {
     let unit = shape::shape();
     let text = format!("{:#}\n", json(&[unit.file_report()]));
     expect_file!["shape.json"].assert_eq(&text);
+}
+
+#[test]
+fn what_else_a_test_gives_stands_among_its_inputs() {
+    let unit = surroundings::surroundings(Path::new("surroundings.c"));
+    let object = json(&[unit.file_report()]);
+    let functions = object["functions"].as_array().expect("an array");
+    let mut lines = String::new();
+    for name in ["pop", "average", "apply", "sum_input", "first_line"] {
+        let function = functions.iter().find(|function| function["name"] == name).expect("a unit");
+        for test in function["tests"].as_array().expect("an array") {
+            lines += &format!("{name} {}\n", test["inputs"]);
+        }
+    }
+    expect![[""]].assert_eq(&lines);
+}
+
+#[test]
+fn a_finding_names_the_calls_before_and_what_was_given() {
+    let mut unit = surroundings::surroundings(Path::new("surroundings.c"));
+    for name in ["pop", "average", "sum_input"] {
+        let function = unit.map.function_named(name).expect("a unit");
+        let case = unit.report.functions[function.0 as usize].tests[0].case.clone();
+        unit.add_finding(function, FindingKind::SignedOverflow, "too much", case);
+    }
+    let text = summary(&[unit.file_report()], &[], TableTime::Fixed(0.3), Style::Plain);
+    let lines: String = text.lines().filter(|line| line.contains(" with ")).map(|line| format!("{line}\n")).collect();
+    expect![[""]].assert_eq(&lines);
 }
 
 #[test]

@@ -1,25 +1,26 @@
-//! The body of one emitted test: inputs, call, expectations.
-
-use std::collections::BTreeSet;
+//! The body of one emitted test: inputs, calls, expectations.
 
 use branchwise_generate::Test;
-use branchwise_program::TypeId;
 use branchwise_program::map::{Function, Input, InputOrigin, Map};
 use branchwise_program::types::TypeKind;
-use branchwise_replay::{NativeEnd, TestCase};
+use branchwise_program::{FunctionId, TypeId};
+use branchwise_replay::{Blob, NativeEnd, TestCase};
 
 use super::checks::Checks;
-use super::declare::{declaration, pointer_declaration, type_name};
+use super::declare::{constant_declaration, declaration};
 use super::initializer::Initializers;
+use super::literal;
 use super::names::Names;
-use super::objects::{NamedObject, Objects, Shape, Storage};
+use super::needs::{Need, Needs};
+use super::objects::{Objects, Storage};
+use super::stubs::{feed_variable, feed_wish, given};
 use crate::values::{Decoder, Value};
 
-/// Statements of a test, and the headers they need.
+/// Statements of a test, and what they need.
 #[derive(Debug, Default)]
 pub struct Body {
     pub lines: Vec<String>,
-    pub headers: BTreeSet<&'static str>,
+    pub needs: Needs,
 }
 
 /// Whether what was observed may be expected again.
@@ -30,27 +31,98 @@ pub enum Expected {
     Nothing,
 }
 
-/// Writes inputs, call and expectations.
+/// Writes inputs, calls and expectations.
 pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> Body {
-    let mut names = Names::new(map, function);
+    let mut names = Names::new(map, called(map, &test.case).chain([function]));
     // An input may be called `result` too, and the user's own names come first.
     let wish = if function.inputs.iter().any(|input| input.name == "result") { "returned" } else { "result" };
     let result = names.fresh(wish);
-    let values = value_parameters(map, function, &mut names);
-    let objects = Objects::new(&map.types, function, &test.case, storage(map, function, test), &mut names);
+    let calls = calls(map, function, &test.case, &mut names);
+    let storage = storage(map, &calls, test);
+    let objects = Objects::new(&map.types, &roots(map, &calls, &test.case), &test.case, storage, &mut names);
     let mut writer =
         Writer { map, function, case: &test.case, objects, names, result, body: Body::default(), later: Vec::new() };
     writer.declare_objects();
-    writer.declare_values(&values);
-    writer.set_globals();
-    let later = std::mem::take(&mut writer.later);
-    writer.body.lines.extend(later);
-    writer.call(test, &values, expected);
+    writer.write_later();
+    writer.give_to_stubs();
+    writer.give_standard_input();
+    writer.calls(&calls, test, expected);
     writer.body
 }
 
-fn storage(map: &Map, function: &Function, test: &Test) -> Storage {
-    let mut inputs = function.inputs.iter().zip(&test.case.inputs);
+/// One of the calls of a test.
+struct Call<'a> {
+    function: &'a Function,
+    inputs: &'a [Blob],
+    /// By input: the local that holds it. Pointers are expressions in the call, and globals have their own names.
+    locals: Vec<Option<String>>,
+    /// What stands behind the names of its inputs.
+    suffix: String,
+}
+
+/// The functions called before the one under test.
+fn called<'a>(map: &'a Map, case: &'a TestCase) -> impl Iterator<Item = &'a Function> {
+    case.before.iter().filter_map(|call| function_of(map, call.function))
+}
+
+fn function_of(map: &Map, function: FunctionId) -> Option<&Function> {
+    map.functions.get(function)
+}
+
+/// All calls in order. The tested one, which is the last, has the plain names.
+fn calls<'a>(map: &'a Map, function: &'a Function, case: &'a TestCase, names: &mut Names) -> Vec<Call<'a>> {
+    let tested = call(map, function, &case.inputs, String::new(), names);
+    let before = case.before.iter().enumerate().filter_map(|(index, earlier)| {
+        let function = function_of(map, earlier.function)?;
+        Some(call(map, function, &earlier.inputs, format!("_{}", index + 1), names))
+    });
+    let mut calls: Vec<Call> = before.collect();
+    calls.push(tested);
+    calls
+}
+
+fn call<'a>(map: &Map, function: &'a Function, inputs: &'a [Blob], suffix: String, names: &mut Names) -> Call<'a> {
+    let mut local = |input: &Input| match input.origin {
+        InputOrigin::Parameter(_) if !is_pointer(map, input.type_id) => {
+            Some(names.fresh(&format!("{}{suffix}", input_wish(input))))
+        }
+        _ => None,
+    };
+    let locals = function.inputs.iter().map(&mut local).collect();
+    Call { function, inputs, locals, suffix }
+}
+
+fn is_pointer(map: &Map, type_id: TypeId) -> bool {
+    map.types.get(type_id).is_some_and(|of| matches!(of.kind, TypeKind::Pointer { .. }))
+}
+
+fn input_wish(input: &Input) -> String {
+    match (input.origin, input.name.as_str()) {
+        (InputOrigin::Global, name) => format!("{name}_object"),
+        (InputOrigin::Parameter(index), "") => format!("argument_{}", index + 1),
+        (InputOrigin::Parameter(_), name) => name.to_owned(),
+    }
+}
+
+/// All values that may lead to objects, with the names that these may have.
+fn roots(map: &Map, calls: &[Call], case: &TestCase) -> Vec<(String, Value)> {
+    let decoder = Decoder { types: &map.types };
+    let mut roots = Vec::new();
+    let tested_first = calls.last().into_iter().chain(&calls[..calls.len() - 1]);
+    for call in tested_first {
+        for (input, blob) in call.function.inputs.iter().zip(call.inputs) {
+            roots.push((format!("{}{}", input_wish(input), call.suffix), decoder.value(input.type_id, blob, 0)));
+        }
+    }
+    for (feed, values) in given(case) {
+        let value = |blob: &Blob| decoder.value(map.feeds[feed].type_id, blob, 0);
+        roots.push((feed_wish(map, feed), Value::Array(values.iter().map(value).collect())));
+    }
+    roots
+}
+
+fn storage(map: &Map, calls: &[Call], test: &Test) -> Storage {
+    let mut inputs = calls.iter().flat_map(|call| call.function.inputs.iter().zip(call.inputs));
     let observation = &test.observation;
     // What a run that did not return has freed is not known.
     let may_have_freed = observation.end != NativeEnd::Returned && calls_free(map);
@@ -69,136 +141,133 @@ fn calls_free(map: &Map) -> bool {
     callees.any(|callee| matches!(callee, "free" | "realloc"))
 }
 
-/// The parameters that are locals of their own: all but pointers, which stand as expressions in the call.
-fn value_parameters(map: &Map, function: &Function, names: &mut Names) -> Vec<Option<String>> {
-    let mut local = |input: &Input| match input.origin {
-        InputOrigin::Parameter(_) if !is_pointer(map, input.type_id) => Some(names.fresh(&input.name)),
-        _ => None,
-    };
-    function.inputs.iter().map(&mut local).collect()
-}
-
-fn is_pointer(map: &Map, type_id: TypeId) -> bool {
-    map.types.get(type_id).is_some_and(|of| matches!(of.kind, TypeKind::Pointer { .. }))
-}
-
-struct Writer<'a> {
-    map: &'a Map,
-    function: &'a Function,
-    case: &'a TestCase,
-    objects: Objects<'a>,
-    names: Names,
+/// Writes one test. Its objects are declared by [`super::object_text`].
+pub(super) struct Writer<'a> {
+    pub map: &'a Map,
+    pub function: &'a Function,
+    pub case: &'a TestCase,
+    pub objects: Objects<'a>,
+    pub names: Names,
     /// The local that takes what the call returns.
-    result: String,
-    body: Body,
+    pub result: String,
+    pub body: Body,
     /// Statements that must wait until all objects are declared.
-    later: Vec<String>,
+    pub later: Vec<String>,
 }
 
 impl Writer<'_> {
-    fn declare_objects(&mut self) {
-        let storage = if self.objects.storage == Storage::Static { "static " } else { "" };
-        let on_heap = self.objects.storage == Storage::Heap;
-        let mut declared = vec![false; self.case.objects.len()];
-        for index in self.objects.in_order_of_declaration() {
-            // Its own address may stand in an object's initialiser, unless that is computed first.
-            declared[index] = !on_heap;
-            let Some(named) = self.objects.named[index].clone() else { continue };
-            let line = self.object_declaration(index, &named, &declared);
-            self.body.lines.push(format!("{storage}{line};"));
-            declared[index] = true;
-        }
-    }
-
-    fn object_declaration(&mut self, index: usize, named: &NamedObject, declared: &[bool]) -> String {
+    /// `const int read_sensor_results[] = {1, 7};` and who takes them.
+    fn give_to_stubs(&mut self) {
         let decoder = Decoder { types: &self.map.types };
-        let object = &self.case.objects[index];
-        let name = &named.name;
-        let elements = decoder.elements(object, &object.blob);
-        let count = elements.len().max(1);
-        match named.shape {
-            Shape::Array if self.objects.storage == Storage::Heap => {
-                self.heap_declaration(object.element, name, &elements, declared)
-            }
-            Shape::Bytes if self.objects.storage == Storage::Heap => {
-                let text = self.array_initializer(None, &elements, name, declared);
-                self.body.headers.extend(["stdlib.h", "string.h"]);
-                format!("unsigned char *{name} = branchwise_heap((unsigned char[{count}]){text}, {count})")
-            }
-            Shape::Single => {
-                let value = elements.first().cloned().unwrap_or(Value::Opaque);
-                let text = self.initializer(object.element, &value, name, declared);
-                format!("{} = {text}", declaration(&self.map.types, object.element, name))
-            }
-            Shape::Array => {
-                let text = self.array_initializer(Some(object.element), &elements, name, declared);
-                format!("{} = {text}", declaration(&self.map.types, object.element, &format!("{name}[{count}]")))
-            }
-            Shape::Bytes => {
-                let text = self.array_initializer(None, &elements, name, declared);
-                format!("unsigned char {name}[{count}] = {text}")
-            }
+        for (feed, blobs) in given(self.case) {
+            let type_id = self.map.feeds[feed].type_id;
+            let values: Vec<Value> = blobs.iter().map(|blob| decoder.value(type_id, blob, 0)).collect();
+            let name = self.names.fresh(&feed_wish(self.map, feed));
+            let list = self.all_declared(|writer| {
+                let written = values.iter().enumerate();
+                let written = written.map(|(index, value)| writer.value(type_id, value, &format!("{name}[{index}]")));
+                written.collect::<Vec<_>>().join(", ")
+            });
+            // What no initialiser can give is copied there.
+            let declare = if self.later.is_empty() { constant_declaration } else { declaration };
+            let declared = declare(&self.map.types, type_id, &format!("{name}[{}]", values.len()));
+            self.body.lines.push(format!("{declared} = {{{list}}};"));
+            let (variable, count) = (feed_variable(self.map, feed), values.len());
+            self.body.lines.push(format!("{variable} = (struct branchwise_feed){{{name}, {count}}};"));
+            self.write_later();
         }
     }
 
-    /// `struct node *list = branchwise_heap(&(struct node){ .value = 1 }, sizeof *list)`
-    fn heap_declaration(&mut self, element: TypeId, name: &str, values: &[Value], declared: &[bool]) -> String {
-        self.body.headers.extend(["stdlib.h", "string.h"]);
-        let types = &self.map.types;
-        let pointer = pointer_declaration(types, element, name);
-        let braced = |text: String| if text.starts_with('{') { text } else { format!("{{{text}}}") };
-        if let [value] = values {
-            let text = braced(self.initializer(element, value, &format!("{name}[0]"), declared));
-            return format!("{pointer} = branchwise_heap(&({}){text}, sizeof *{name})", type_name(types, element));
-        }
-        let text = braced(self.array_initializer(Some(element), values, name, declared));
-        let count = values.len().max(1);
-        let array = declaration(types, element, &format!("[{count}]"));
-        format!("{pointer} = branchwise_heap(({array}){text}, {count} * sizeof *{name})")
+    /// The statements that had to wait.
+    fn write_later(&mut self) {
+        let later = std::mem::take(&mut self.later);
+        self.body.lines.extend(later);
     }
 
-    fn declare_values(&mut self, values: &[Option<String>]) {
-        let declared = vec![true; self.case.objects.len()];
+    fn give_standard_input(&mut self) {
+        if self.case.stdin.is_empty() {
+            return;
+        }
+        self.body.needs.insert(Need::StandardInput);
+        let name = self.names.fresh("standard_input");
+        let literals = literal::lines_of_text(&self.case.stdin);
+        match literals.as_slice() {
+            [line] => self.body.lines.push(format!("const char {name}[] = {line};")),
+            lines => {
+                self.body.lines.push(format!("const char {name}[] ="));
+                self.body.lines.extend(lines.iter().map(|line| format!("    {line}")));
+                self.body.lines.last_mut().expect("text has lines").push(';');
+            }
+        }
+        self.body.lines.push(format!("branchwise_standard_input({name}, sizeof {name} - 1);"));
+    }
+
+    fn calls(&mut self, calls: &[Call], test: &Test, expected: Expected) {
+        let Some((tested, before)) = calls.split_last() else { return };
+        if !before.is_empty() {
+            self.body.lines.push("/* calls that lead to the state in which the tested one begins */".to_owned());
+        }
+        for call in before {
+            let text = self.prepared_call(call);
+            self.body.lines.push(if self.is_void(call.function) {
+                format!("{text};")
+            } else {
+                format!("(void){text};")
+            });
+        }
+        if !before.is_empty() {
+            self.body.lines.push("/* the tested call */".to_owned());
+        }
+        let text = self.prepared_call(tested);
+        self.tested_call(text, test, expected);
+    }
+
+    fn is_void(&self, function: &Function) -> bool {
+        self.map.types.get(function.result).is_none_or(|of| of.kind == TypeKind::Void)
+    }
+
+    /// Declares the locals of a call and sets its globals; returns the call.
+    fn prepared_call(&mut self, call: &Call) -> String {
         let decoder = Decoder { types: &self.map.types };
-        for ((input, blob), name) in self.function.inputs.iter().zip(&self.case.inputs).zip(values) {
-            let Some(name) = name else { continue };
+        let mut arguments = Vec::new();
+        for ((input, blob), local) in call.function.inputs.iter().zip(call.inputs).zip(&call.locals) {
             let value = decoder.value(input.type_id, blob, 0);
-            let text = self.initializer(input.type_id, &value, name, &declared);
-            let line = format!("{} = {text};", declaration(&self.map.types, input.type_id, name));
-            self.body.lines.push(line);
-        }
-    }
-
-    fn set_globals(&mut self) {
-        let declared = vec![true; self.case.objects.len()];
-        let decoder = Decoder { types: &self.map.types };
-        for (input, blob) in self.function.inputs.iter().zip(&self.case.inputs) {
-            if input.origin == InputOrigin::Global {
-                let value = decoder.value(input.type_id, blob, 0);
-                self.set_global(input, &value, &declared);
+            match (input.origin, local) {
+                (InputOrigin::Global, _) => self.set_global(input, &value),
+                (InputOrigin::Parameter(_), Some(local)) => {
+                    let text = self.initializer(input.type_id, &value, local);
+                    let line = format!("{} = {text};", declaration(&self.map.types, input.type_id, local));
+                    self.body.lines.push(line);
+                    arguments.push(local.clone());
+                }
+                (InputOrigin::Parameter(_), None) => {
+                    arguments.push(self.initializer(input.type_id, &value, ""));
+                }
             }
+            self.write_later();
         }
+        format!("{}({})", call.function.name, arguments.join(", "))
     }
 
-    fn set_global(&mut self, input: &Input, value: &Value, declared: &[bool]) {
+    fn set_global(&mut self, input: &Input, value: &Value) {
         let name = &input.name;
         match value {
             Value::Array(_) => {
                 let local = self.names.fresh(&format!("{name}_before"));
-                let text = self.initializer(input.type_id, value, name, declared);
+                let text = self.initializer(input.type_id, value, name);
                 let declaration = self.declaration_like(input, &local);
                 self.body.lines.push(format!("{declaration} = {text};"));
-                self.body.headers.insert("string.h");
-                self.body.lines.push(format!("memcpy({name}, {local}, sizeof {name});"));
+                self.body.needs.insert(Need::Copy);
+                self.body.lines.push(format!("branchwise_copy({name}, {local}, sizeof {name});"));
             }
             Value::Record { .. } => {
                 let type_name = self.declaration_like(input, "");
-                let text = self.initializer(input.type_id, value, name, declared);
+                let text = self.initializer(input.type_id, value, name);
                 self.body.lines.push(format!("{name} = ({type_name}){text};"));
             }
             Value::Opaque => {}
             _ => {
-                let text = self.initializer(input.type_id, value, name, declared);
+                let text = self.initializer(input.type_id, value, name);
                 self.body.lines.push(format!("{name} = {text};"));
             }
         }
@@ -213,14 +282,13 @@ impl Writer<'_> {
         declaration(&self.map.types, input.type_id, name)
     }
 
-    fn call(&mut self, test: &Test, values: &[Option<String>], expected: Expected) {
-        let call = format!("{}({})", self.function.name, self.arguments(values).join(", "));
+    fn tested_call(&mut self, call: String, test: &Test, expected: Expected) {
         let returned = test.observation.end == NativeEnd::Returned && expected == Expected::Observed;
         let result = test.observation.result.as_ref().filter(|_| returned);
         let decoder = Decoder { types: &self.map.types };
         let result = result.map(|blob| decoder.value(self.function.result, blob, 0));
-        let is_void = self.map.types.get(self.function.result).is_none_or(|of| of.kind == TypeKind::Void);
-        let mut checks = Checks::new(&self.objects, &mut self.names);
+        let is_void = self.is_void(self.function);
+        let mut checks = Checks::new(self.map, &self.objects, &mut self.names);
         match result.filter(|value| *value != Value::Opaque) {
             Some(value) => {
                 checks.value(&self.result, self.function.result, None, &value);
@@ -234,42 +302,26 @@ impl Writer<'_> {
             checks.globals(self.function, &test.case, &test.observation);
             checks.objects(&test.observation);
         }
-        let (lines, headers) = checks.finish();
+        let (lines, needs) = checks.finish();
         if !lines.is_empty() {
             self.body.lines.push("/* observed */".to_owned());
         }
         self.body.lines.extend(lines);
-        self.body.headers.extend(headers);
+        self.body.needs.extend(needs);
     }
 
-    fn arguments(&mut self, values: &[Option<String>]) -> Vec<String> {
+    /// The initialiser of a value, when all objects are declared.
+    fn initializer(&mut self, type_id: TypeId, value: &Value, lvalue: &str) -> String {
+        self.all_declared(|writer| writer.value(type_id, value, lvalue))
+    }
+
+    fn all_declared(&mut self, write: impl FnOnce(&mut Initializers) -> String) -> String {
         let declared = vec![true; self.case.objects.len()];
-        let decoder = Decoder { types: &self.map.types };
-        let inputs = self.function.inputs.iter().zip(&self.case.inputs).zip(values);
-        let mut arguments = Vec::new();
-        for ((input, blob), local) in inputs {
-            match (input.origin, local) {
-                (InputOrigin::Global, _) => {}
-                (InputOrigin::Parameter(_), Some(local)) => arguments.push(local.clone()),
-                (InputOrigin::Parameter(_), None) => {
-                    let value = decoder.value(input.type_id, blob, 0);
-                    arguments.push(self.initializer(input.type_id, &value, "", &declared));
-                }
-            }
-        }
-        arguments
-    }
-
-    fn initializer(&mut self, type_id: TypeId, value: &Value, lvalue: &str, declared: &[bool]) -> String {
-        self.with_initializers(declared, |writer| writer.value(type_id, value, lvalue))
-    }
-
-    fn array_initializer(&mut self, of: Option<TypeId>, values: &[Value], lvalue: &str, declared: &[bool]) -> String {
-        self.with_initializers(declared, |writer| writer.array(of, values, lvalue))
+        self.with_initializers(&declared, write)
     }
 
     /// A pointer to an object that is not declared yet starts as null and is set as soon as it can be.
-    fn with_initializers(&mut self, declared: &[bool], write: impl FnOnce(&mut Initializers) -> String) -> String {
+    pub fn with_initializers(&mut self, declared: &[bool], write: impl FnOnce(&mut Initializers) -> String) -> String {
         let objects = &self.objects;
         let later = &mut self.later;
         let mut pointer = |type_id: TypeId, object: usize, offset: u64, lvalue: &str| {
@@ -280,17 +332,17 @@ impl Writer<'_> {
             later.push(format!("{lvalue} = {address};"));
             "NULL".to_owned()
         };
-        let mut writer = Initializers::new(&self.map.types, &mut pointer);
+        let mut writer = Initializers::new(self.map, &mut pointer);
         let text = write(&mut writer);
-        let (headers, raw) = writer.finish();
-        self.body.headers.extend(headers);
+        let (needs, raw) = writer.finish();
+        self.body.needs.extend(needs);
         if text.contains("NULL") {
-            self.body.headers.insert("stddef.h");
+            self.body.needs.insert(Need::StandardDefinitions);
         }
         for (lvalue, bytes) in raw {
             let count = bytes.len();
             let bytes = bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
-            self.later.push(format!("memcpy(&{lvalue}, (const unsigned char[]){{{bytes}}}, {count});"));
+            self.later.push(format!("branchwise_copy(&{lvalue}, (const unsigned char[]){{{bytes}}}, {count});"));
         }
         text
     }

@@ -1,9 +1,7 @@
 //! Expectations: what the call was observed to return and to change.
 
-use std::collections::BTreeSet;
-
 use branchwise_program::TypeId;
-use branchwise_program::map::{Function, InputOrigin};
+use branchwise_program::map::{Function, InputOrigin, Map};
 use branchwise_program::types::{TypeKind, TypeTable};
 use branchwise_replay::{Blob, Observation, TestCase};
 
@@ -11,6 +9,7 @@ use super::declare::constant_declaration;
 use super::initializer::{Initializers, string};
 use super::literal;
 use super::names::Names;
+use super::needs::{Need, Needs};
 use super::objects::{Objects, Shape};
 use crate::values::{Decoder, FloatValue, Value, same};
 
@@ -19,20 +18,21 @@ const MOST_SINGLE_ELEMENTS: usize = 4;
 
 /// Collects the expectations of one test.
 pub struct Checks<'a> {
+    map: &'a Map,
     objects: &'a Objects<'a>,
     types: &'a TypeTable,
     names: &'a mut Names,
     lines: Vec<String>,
-    headers: BTreeSet<&'static str>,
+    needs: Needs,
 }
 
 impl<'a> Checks<'a> {
-    pub fn new(objects: &'a Objects<'a>, names: &'a mut Names) -> Self {
-        Checks { objects, types: objects.types, names, lines: Vec::new(), headers: BTreeSet::new() }
+    pub fn new(map: &'a Map, objects: &'a Objects<'a>, names: &'a mut Names) -> Self {
+        Checks { map, objects, types: &map.types, names, lines: Vec::new(), needs: Needs::new() }
     }
 
-    pub fn finish(self) -> (Vec<String>, BTreeSet<&'static str>) {
-        (self.lines, self.headers)
+    pub fn finish(self) -> (Vec<String>, Needs) {
+        (self.lines, self.needs)
     }
 
     /// The globals among the inputs that the call changed.
@@ -95,11 +95,15 @@ impl<'a> Checks<'a> {
     fn scalar(&mut self, lvalue: &str, type_id: TypeId, after: &Value) {
         let expectation = match after {
             Value::Float(number) if is_nan(*number) => {
-                self.headers.insert("math.h");
-                format!("isnan({lvalue})")
+                self.needs.insert(Need::IsNan);
+                format!("branchwise_is_nan({lvalue})")
+            }
+            Value::Float(number) if number.is_negative_zero() => {
+                self.needs.insert(Need::IsNegativeZero);
+                format!("branchwise_is_negative_zero({lvalue})")
             }
             Value::Foreign => {
-                self.headers.insert("stddef.h");
+                self.needs.insert(Need::StandardDefinitions);
                 format!("{lvalue} != NULL")
             }
             _ => {
@@ -135,13 +139,13 @@ impl<'a> Checks<'a> {
         let Some(of) = element.and_then(|element| self.types.get(element)) else { return false };
         let Some(end) = after.iter().position(Value::is_zero) else { return false };
         let last_changed = changed.last().copied().unwrap_or(0);
-        // strcmp takes plain characters only; what lies behind the end must be as it was.
+        // The comparison takes plain characters only; what lies behind the end must be as it was.
         if of.spelling != "char" || last_changed > end {
             return false;
         }
         let Some(text) = string(of, &after[..=end]) else { return false };
-        self.headers.insert("string.h");
-        self.lines.push(format!("assert(strcmp({lvalue}, {text}) == 0);"));
+        self.needs.insert(Need::SameText);
+        self.lines.push(format!("assert(branchwise_same_text({lvalue}, {text}));"));
         true
     }
 
@@ -153,9 +157,9 @@ impl<'a> Checks<'a> {
             Some(element) => constant_declaration(self.types, element, &sized),
             None => format!("const unsigned char {sized}"),
         };
-        self.headers.insert("string.h");
+        self.needs.insert(Need::SameBytes);
         self.lines.push(format!("{declared} = {text};"));
-        self.lines.push(format!("assert(memcmp({lvalue}, {expected}, sizeof {expected}) == 0);"));
+        self.lines.push(format!("assert(branchwise_same_bytes({lvalue}, {expected}, sizeof {expected}));"));
     }
 
     /// No padding, no pointers, and equal values have equal bytes.
@@ -168,10 +172,10 @@ impl<'a> Checks<'a> {
         let objects = self.objects;
         let mut pointer =
             |type_id: TypeId, object: usize, offset: u64, _: &str| objects.address(type_id, object, offset);
-        let mut writer = Initializers::new(self.types, &mut pointer);
+        let mut writer = Initializers::new(self.map, &mut pointer);
         let text = write(&mut writer);
-        let (headers, _) = writer.finish();
-        self.headers.extend(headers);
+        let (needs, _) = writer.finish();
+        self.needs.extend(needs);
         text
     }
 

@@ -49,6 +49,11 @@ fn is(types: &TypeTable, type_id: TypeId, test: impl Fn(&TypeKind) -> bool) -> b
     types.get(type_id).is_some_and(|of| test(&of.kind))
 }
 
+/// A declaration from a type as C spells it.
+pub fn named(spelling: &str, declarator: &str) -> String {
+    if spelling.ends_with('*') { format!("{spelling}{declarator}") } else { function_pointer(spelling, declarator) }
+}
+
 /// Function types keep no structure here, but the pointer's spelling has a place for the name.
 fn function_pointer(spelling: &str, declarator: &str) -> String {
     match spelling.find("(*") {

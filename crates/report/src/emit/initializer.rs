@@ -1,11 +1,12 @@
 //! Initialisers: braces, designators, strings.
 
-use std::collections::BTreeSet;
-
 use branchwise_program::TypeId;
+use branchwise_program::map::Map;
 use branchwise_program::types::{Type, TypeKind, TypeTable};
 
 use super::literal;
+use super::needs::{Need, Needs};
+use super::stubs::callable_name;
 use crate::values::{FieldValue, Value};
 
 /// Shorter runs of zeros are written out.
@@ -16,9 +17,10 @@ pub type PointerText<'a> = dyn FnMut(TypeId, usize, u64, &str) -> String + 'a;
 
 /// Writes values of one unit. Pointers are the caller's: it knows the names of the objects.
 pub struct Initializers<'a> {
+    map: &'a Map,
     types: &'a TypeTable,
     pointer: &'a mut PointerText<'a>,
-    headers: BTreeSet<&'static str>,
+    needs: Needs,
     raw: Vec<RawBytes>,
 }
 
@@ -26,13 +28,13 @@ pub struct Initializers<'a> {
 pub type RawBytes = (String, Vec<u8>);
 
 impl<'a> Initializers<'a> {
-    pub fn new(types: &'a TypeTable, pointer: &'a mut PointerText<'a>) -> Self {
-        Initializers { types, pointer, headers: BTreeSet::new(), raw: Vec::new() }
+    pub fn new(map: &'a Map, pointer: &'a mut PointerText<'a>) -> Self {
+        Initializers { map, types: &map.types, pointer, needs: Needs::new(), raw: Vec::new() }
     }
 
-    /// The headers that the values need, and what must be copied after the declarations.
-    pub fn finish(self) -> (BTreeSet<&'static str>, Vec<RawBytes>) {
-        (self.headers, self.raw)
+    /// What the values need, and what must be copied after the declarations.
+    pub fn finish(self) -> (Needs, Vec<RawBytes>) {
+        (self.needs, self.raw)
     }
 
     /// The initialiser, or scalar expression, of a value that is held by `lvalue`.
@@ -42,6 +44,7 @@ impl<'a> Initializers<'a> {
             Value::Float(number) => self.float(literal::float(*number)),
             Value::Null => self.null(),
             Value::Pointer { object, offset } => (self.pointer)(type_id, *object, *offset, lvalue),
+            Value::Function(callable) => callable_name(self.map, *callable),
             // Tests are built from inputs, which never hold foreign addresses.
             Value::Foreign => self.null(),
             Value::Array(elements) => self.array(self.element_type(type_id), elements, lvalue),
@@ -78,6 +81,10 @@ impl<'a> Initializers<'a> {
             let text = self.element(element, value, lvalue, index);
             written.push(if designated { format!("[{index}] = {text}") } else { text });
         }
+        // The null pointer that ends a list of pointers is part of the list.
+        if values.get(used) == Some(&Value::Null) {
+            written.push(self.null());
+        }
         format!("{{{}}}", written.join(", "))
     }
 
@@ -93,7 +100,7 @@ impl<'a> Initializers<'a> {
 
     fn record(&mut self, fields: &[FieldValue], raw: Option<&[u8]>, lvalue: &str) -> String {
         if let Some(raw) = raw {
-            self.headers.insert("string.h");
+            self.needs.insert(Need::Copy);
             self.raw.push((lvalue.to_owned(), raw.to_vec()));
             return "{0}".to_owned();
         }
@@ -115,20 +122,20 @@ impl<'a> Initializers<'a> {
     pub fn integer(&mut self, type_id: TypeId, number: i128) -> String {
         let text = self.types.get(type_id).map_or_else(|| number.to_string(), |of| literal::integer(of, number));
         if text.ends_with("_MAX") || text.ends_with("_MIN") {
-            self.headers.insert("limits.h");
+            self.needs.insert(Need::Limits);
         }
         text
     }
 
     pub fn float(&mut self, text: String) -> String {
         if text.ends_with("NAN") || text.ends_with("INFINITY") {
-            self.headers.insert("math.h");
+            self.needs.insert(Need::SpecialFloats);
         }
         text
     }
 
     pub fn null(&mut self) -> String {
-        self.headers.insert("stddef.h");
+        self.needs.insert(Need::StandardDefinitions);
         "NULL".to_owned()
     }
 

@@ -1,11 +1,11 @@
 //! A call with its inputs on one line, for messages.
 
-use branchwise_program::TypeId;
 use branchwise_program::map::{InputOrigin, Map};
-use branchwise_program::types::TypeTable;
-use branchwise_replay::TestCase;
+use branchwise_program::{FunctionId, TypeId};
+use branchwise_replay::{Blob, TestCase};
 
 use super::initializer::Initializers;
+use super::literal::lines_of_text;
 use crate::values::{Decoder, Value};
 
 /// Longer inputs are cut.
@@ -14,37 +14,55 @@ const LONGEST: usize = 200;
 /// Objects behind objects behind objects are not shown.
 const DEEPEST: usize = 3;
 
-/// `find(key = 3, table = {1, 2})`
+/// `find(key = 3, table = {1, 2})`, after the calls that come first and before what else the test gives.
 pub fn input_line(map: &Map, case: &TestCase) -> String {
-    let Some(function) = map.functions.get(case.function) else { return String::new() };
-    let decoder = Decoder { types: &map.types };
+    let mut calls: Vec<String> =
+        case.before.iter().map(|call| call_text(map, case, call.function, &call.inputs)).collect();
+    calls.push(call_text(map, case, case.function, &case.inputs));
+    let mut given = Vec::new();
+    for (feed, blobs) in map.feeds.values().zip(&case.feeds).filter(|(_, blobs)| !blobs.is_empty()) {
+        let values = blobs.iter().map(|blob| blob_text(map, case, feed.type_id, blob));
+        given.push(format!("{} = {}", feed.name, values.collect::<Vec<_>>().join(", ")));
+    }
+    if !case.stdin.is_empty() {
+        given.push(format!("standard input {}", lines_of_text(&case.stdin).join(" ")));
+    }
+    let given = if given.is_empty() { String::new() } else { format!(", given {}", given.join("; ")) };
+    shortened(calls.join(", then ") + &given)
+}
+
+fn call_text(map: &Map, case: &TestCase, function: FunctionId, blobs: &[Blob]) -> String {
+    let Some(function) = map.functions.get(function) else { return String::new() };
     let text = |origin_is: fn(InputOrigin) -> bool| {
-        let inputs = function.inputs.iter().zip(&case.inputs).filter(|(input, _)| origin_is(input.origin));
-        let named = inputs.map(|(input, blob)| {
-            let value = decoder.value(input.type_id, blob, 0);
-            format!("{} = {}", input.name, value_text(&map.types, case, input.type_id, &value, 0))
-        });
+        let inputs = function.inputs.iter().zip(blobs).filter(|(input, _)| origin_is(input.origin));
+        let named =
+            inputs.map(|(input, blob)| format!("{} = {}", input.name, blob_text(map, case, input.type_id, blob)));
         named.collect::<Vec<_>>().join(", ")
     };
     let globals = text(|origin| origin == InputOrigin::Global);
     let parameters = text(|origin| origin != InputOrigin::Global);
     let globals = if globals.is_empty() { globals } else { format!(" and {globals}") };
-    shortened(format!("{}({parameters}){globals}", function.name))
+    format!("{}({parameters}){globals}", function.name)
 }
 
-fn value_text(types: &TypeTable, case: &TestCase, type_id: TypeId, value: &Value, depth: usize) -> String {
-    let mut pointer = |_: TypeId, object: usize, offset: u64, _: &str| object_text(types, case, object, offset, depth);
-    Initializers::new(types, &mut pointer).value(type_id, value, "")
+fn blob_text(map: &Map, case: &TestCase, type_id: TypeId, blob: &Blob) -> String {
+    let value = Decoder { types: &map.types }.value(type_id, blob, 0);
+    value_text(map, case, type_id, &value, 0)
 }
 
-fn object_text(types: &TypeTable, case: &TestCase, object: usize, offset: u64, depth: usize) -> String {
+fn value_text(map: &Map, case: &TestCase, type_id: TypeId, value: &Value, depth: usize) -> String {
+    let mut pointer = |_: TypeId, object: usize, offset: u64, _: &str| object_text(map, case, object, offset, depth);
+    Initializers::new(map, &mut pointer).value(type_id, value, "")
+}
+
+fn object_text(map: &Map, case: &TestCase, object: usize, offset: u64, depth: usize) -> String {
     let behind = if offset == 0 { String::new() } else { format!(" + {offset} bytes") };
     let Some(target) = case.objects.get(object).filter(|_| depth < DEEPEST) else { return format!("...{behind}") };
-    let elements = Decoder { types }.elements(target, &target.blob);
-    let element = types.get(target.element).filter(|element| element.size > 0).map(|_| target.element);
+    let elements = Decoder { types: &map.types }.elements(target, &target.blob);
+    let element = map.types.get(target.element).filter(|element| element.size > 0).map(|_| target.element);
     let mut pointer =
-        |_: TypeId, object: usize, offset: u64, _: &str| object_text(types, case, object, offset, depth + 1);
-    let mut writer = Initializers::new(types, &mut pointer);
+        |_: TypeId, object: usize, offset: u64, _: &str| object_text(map, case, object, offset, depth + 1);
+    let mut writer = Initializers::new(map, &mut pointer);
     let text = match (element, elements.as_slice()) {
         (Some(element), [single]) => format!("&{}", writer.value(element, single, "")),
         _ => writer.array(element, &elements, ""),

@@ -92,6 +92,29 @@ pub fn string(bytes: &[u8]) -> Option<String> {
     (bytes.iter().all(readable) && !text.contains("??")).then(|| format!("\"{text}\""))
 }
 
+/// More characters of one line are broken into several literals.
+const LONGEST_LITERAL: usize = 90;
+
+/// Any bytes as string literals that C joins, one for each line of the text.
+pub fn lines_of_text(bytes: &[u8]) -> Vec<String> {
+    let pieces = bytes.split_inclusive(|byte| *byte == b'\n').flat_map(|line| line.chunks(LONGEST_LITERAL));
+    pieces.map(|piece| format!("\"{}\"", any_text(piece))).collect()
+}
+
+fn any_text(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        match byte {
+            // Two of them could begin a trigraph.
+            b'?' if text.ends_with('?') => text += "\\?",
+            b'\n' | b'\t' | b'\r' | b' '..=b'~' => text += &escaped(*byte, '"'),
+            // All three digits, so that a digit may follow.
+            _ => text += &format!("\\{byte:03o}"),
+        }
+    }
+    text
+}
+
 fn escaped(byte: u8, quote: char) -> String {
     match byte {
         b'\0' => "\\0".to_owned(),
@@ -197,6 +220,13 @@ mod tests {
         assert_eq!(integer(&integer_type("unsigned char", 8, false), 200), "200");
         assert_eq!(string(b"a \"b\"\n"), Some("\"a \\\"b\\\"\\n\"".to_owned()));
         assert_eq!(string(b"\x01"), None);
+    }
+
+    #[test]
+    fn text_of_any_bytes_is_split_at_lines() {
+        assert_eq!(lines_of_text(b"1 \"2\"\nend"), [r#""1 \"2\"\n""#, r#""end""#]);
+        assert_eq!(lines_of_text(b"\x011\0\xff???"), [r#""\0011\000\377?\?\?""#]);
+        assert_eq!(lines_of_text(&[b'a'; 100]).len(), 2);
     }
 
     #[test]

@@ -11,22 +11,26 @@ pub struct Names {
     taken: BTreeSet<String>,
 }
 
-/// Longer names of objects behind objects tell a reader nothing more.
-const LONGEST_PATH: usize = 30;
+/// Longer names of objects behind objects tell a reader nothing more: they are cut at a word.
+const LONGEST_PATH: usize = 40;
 
 /// Macros and functions of the headers and helpers that tests use, and C's keywords that a generated name could hit.
-const RESERVED: [&str; 21] = [
-    "main", "errno", "stdin", "stdout", "stderr", "NULL", "assert", "memcmp", "memcpy", "strcmp", "isnan", "int",
-    "long", "short", "double", "float", "default", "case", "register", "static", "volatile",
+const RESERVED: [&str; 17] = [
+    "main", "errno", "stdin", "stdout", "stderr", "NULL", "assert", "int", "long", "short", "double", "float",
+    "default", "case", "register", "static", "volatile",
 ];
 
 impl Names {
-    /// A local must hide neither the function, nor the globals, types and constants that its test mentions.
-    pub fn new(map: &Map, function: &Function) -> Self {
+    /// A local must hide neither the functions that its test calls, nor the globals, types, constants and functions
+    /// that it mentions.
+    pub fn new<'m>(map: &Map, called: impl Iterator<Item = &'m Function>) -> Self {
         let mut taken: BTreeSet<String> = RESERVED.iter().map(|name| (*name).to_owned()).collect();
-        taken.insert(function.name.clone());
-        let globals = function.inputs.iter().filter(|input| input.origin == InputOrigin::Global);
-        taken.extend(globals.map(|input| input.name.clone()));
+        for function in called {
+            taken.insert(function.name.clone());
+            let globals = function.inputs.iter().filter(|input| input.origin == InputOrigin::Global);
+            taken.extend(globals.map(|input| input.name.clone()));
+        }
+        taken.extend(map.callables.values().map(|callable| callable.name.clone()));
         for of in map.types.values() {
             taken.extend(ordinary_words(&of.spelling));
             if let TypeKind::Enumeration { constants, .. } = &of.kind {
@@ -63,8 +67,12 @@ fn identifier(wish: &str) -> String {
     let words: Vec<String> = words(wish).collect();
     let joined = words.join("_");
     match joined.chars().next() {
-        Some(first) if first.is_ascii_digit() || joined.len() > LONGEST_PATH => "object".to_owned(),
-        Some(_) => joined,
-        None => "object".to_owned(),
+        Some(first) if !first.is_ascii_digit() => shortened(&joined).to_owned(),
+        _ => "object".to_owned(),
     }
+}
+
+fn shortened(name: &str) -> &str {
+    let cut = name.char_indices().nth(LONGEST_PATH).and_then(|(end, _)| name[..end].rfind('_'));
+    cut.filter(|end| *end > 0).map_or(name, |end| &name[..end])
 }

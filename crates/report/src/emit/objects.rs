@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use branchwise_program::TypeId;
-use branchwise_program::map::{Function, InputOrigin};
 use branchwise_program::types::{TypeKind, TypeTable};
 use branchwise_replay::{Object, TestCase};
 
@@ -48,10 +47,10 @@ pub struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// Names every object after the input, or the member, that leads to it by the shortest way.
+    /// Names every object after the value (its wished name comes first) that leads to it by the shortest way.
     pub fn new(
         types: &'a TypeTable,
-        function: &Function,
+        roots: &[(String, Value)],
         case: &'a TestCase,
         storage: Storage,
         names: &mut Names,
@@ -59,14 +58,8 @@ impl<'a> Objects<'a> {
         let decoder = Decoder { types };
         let mut objects = Objects { types, case, named: vec![None; case.objects.len()], storage };
         let mut queue = VecDeque::new();
-        for (input, blob) in function.inputs.iter().zip(&case.inputs) {
-            let wish = match (input.origin, input.name.as_str()) {
-                (InputOrigin::Global, name) => format!("{name}_object"),
-                (InputOrigin::Parameter(index), "") => format!("argument_{}", index + 1),
-                (InputOrigin::Parameter(_), name) => name.to_owned(),
-            };
-            let value = decoder.value(input.type_id, blob, 0);
-            pointers_of(&value, &wish, &mut |object, wish| queue.push_back((object, wish)));
+        for (wish, value) in roots {
+            pointers_of(value, wish, &mut |object, wish| queue.push_back((object, wish)));
         }
         while let Some((index, wish)) = queue.pop_front() {
             let Some(object) = case.objects.get(index).filter(|_| objects.named[index].is_none()) else { continue };
@@ -196,9 +189,35 @@ fn pointers_of(value: &Value, wish: &str, found: &mut impl FnMut(usize, String))
         }
         Value::Record { fields, .. } => {
             for field in fields {
-                pointers_of(&field.value, &format!("{wish}_{}", field.name), found);
+                pointers_of(&field.value, &member_wish(wish, &field.name), found);
             }
         }
         _ => {}
+    }
+}
+
+/// `list_next`; behind that `list_next_2`, `list_next_3`.
+fn member_wish(owner: &str, member: &str) -> String {
+    let (path, number) = match owner.rsplit_once('_').map(|(path, last)| (path, last.parse::<u32>())) {
+        Some((path, Ok(number))) => (path, number),
+        _ => (owner, 1),
+    };
+    match path.ends_with(&format!("_{member}")) {
+        true => format!("{path}_{}", number + 1),
+        false => format!("{owner}_{member}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_members_are_numbered() {
+        assert_eq!(member_wish("list", "next"), "list_next");
+        assert_eq!(member_wish("list_next", "next"), "list_next_2");
+        assert_eq!(member_wish("list_next_2", "next"), "list_next_3");
+        assert_eq!(member_wish("list_next_2", "left"), "list_next_2_left");
+        assert_eq!(member_wish("rows_0", "next"), "rows_0_next");
     }
 }

@@ -3,43 +3,72 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::EmittedFile;
 use super::comment::harmless;
+use super::needs::{self, Need, Needs};
+use super::runner::{self, Part};
+use super::stubs;
 use super::test_function::{End, Linkage, TestFunction, test_functions};
-use super::unit_include::{END, HEAP, unit_include, uses_heap};
-use super::{EmittedFile, signal_name};
+use super::unit_include::{END, undefined_variables, unit_include};
 use crate::file_report::FileReport;
 
 /// The test file `NAME_test.c` for a folder; `stem` is the NAME.
 pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     let name = format!("{stem}_test.c");
     let tests = test_functions(file, Linkage::Internal);
-    let in_child = |test: &&TestFunction| file.keeps_state || test.end != End::Returns;
-    let any_in_child = tests.iter().any(|test| in_child(&test));
-    let any_here = tests.iter().any(|test| !in_child(&test));
+    let in_child = |test: &TestFunction| file.needs_processes() || test.end != End::Returns;
+    let part = |test: &TestFunction| if in_child(test) { Part::InChild } else { Part::Here };
+    let parts: BTreeSet<Part> = tests.iter().map(part).collect();
     let mut text = header(file, &folder.join(&name), stem);
-    text += &unit_include(file.map, file.source, folder, &name);
-    text.push('\n');
-    text += &includes(&tests, any_in_child);
-    text += COUNTERS;
-    if tests.iter().any(|test| test.text.contains("assert(")) {
-        text += CHECK;
-    }
-    if uses_heap(&tests) {
-        text += HEAP;
-    }
+    text += &unit_include(file.map, file.source, folder, &name, &needs::SYMBOLS);
+    let begin = begin(file);
+    text += &surroundings(file, &tests);
+    text += &begin_function(&begin, "static ");
+    text += &runner::counters(&parts, has_checks(&tests));
     for test in &tests {
         text.push('\n');
         text += &test.text;
     }
-    if any_here {
-        text += RUN;
-    }
-    if any_in_child {
-        text += RUN_IN_CHILD;
-    }
-    text += &main_function(file, &tests, |test| in_child(&test));
+    text += &runner::functions(&parts, !begin.is_empty());
+    text += &main_function(file, &tests, part);
     text += END;
     EmittedFile { name, text }
+}
+
+/// What stands between the unit and the tests of either format.
+pub fn surroundings(file: &FileReport, tests: &[TestFunction]) -> String {
+    let mut needed: Needs = tests.iter().flat_map(|test| test.needs.iter().copied()).collect();
+    if file.reads_standard_input() {
+        needed.insert(Need::StandardInput);
+    }
+    if stubs::has_feeds(file.map) {
+        needed.insert(Need::StandardDefinitions);
+    }
+    undefined_variables(file.map) + &needs::text(&needed) + &stubs::definitions(file)
+}
+
+/// What must be done before each test.
+pub fn begin(file: &FileReport) -> Vec<String> {
+    let mut lines = stubs::reset(file);
+    if file.reads_standard_input() {
+        lines.push("branchwise_standard_input(\"\", 0);".to_owned());
+    }
+    lines
+}
+
+/// The function that does it; none where there is nothing to do.
+pub fn begin_function(lines: &[String], storage: &str) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+    format!(
+        "\n/* Comes before each test: nothing is given yet. */\n{storage}void branchwise_begin(void)\n{{\n{lines}}}\n"
+    )
+}
+
+pub fn has_checks(tests: &[TestFunction]) -> bool {
+    tests.iter().any(|test| test.text.contains("assert("))
 }
 
 fn header(file: &FileReport, path: &Path, stem: &str) -> String {
@@ -59,116 +88,7 @@ fn header(file: &FileReport, path: &Path, stem: &str) -> String {
     )
 }
 
-/// The file under test comes first: it may define macros that change what headers declare.
-fn includes(tests: &[TestFunction], any_in_child: bool) -> String {
-    let mut headers: BTreeSet<&str> = tests.iter().flat_map(|test| test.headers.iter().copied()).collect();
-    headers.insert("stdio.h");
-    if any_in_child {
-        headers.extend(["signal.h", "stdlib.h", "sys/types.h", "sys/wait.h", "unistd.h"]);
-    }
-    headers.iter().map(|header| format!("#include <{header}>\n")).collect()
-}
-
-const COUNTERS: &str = "
-static int branchwise_passed, branchwise_failed, branchwise_failures;
-";
-
-const CHECK: &str = r#"
-static void branchwise_check(int holds, const char *file, int line, const char *expectation)
-{
-    if (!holds) {
-        branchwise_failures++;
-        printf("%s:%d: failed: %s\n", file, line, expectation);
-    }
-}
-
-/* It counts instead of aborting, so that one failure does not hide the next, and NDEBUG does not switch it off. */
-#undef assert
-#define assert(expectation) branchwise_check((expectation) ? 1 : 0, __FILE__, __LINE__, #expectation)
-"#;
-
-const RUN: &str = r#"
-static void branchwise_run(const char *name, void (*test)(void))
-{
-    branchwise_failures = 0;
-    test();
-    if (branchwise_failures == 0) {
-        branchwise_passed++;
-    } else {
-        branchwise_failed++;
-        printf("FAILED: %s\n", name);
-    }
-}
-"#;
-
-const RUN_IN_CHILD: &str = r#"
-enum branchwise_end {
-    branchwise_returns,
-    branchwise_exits_with,
-    branchwise_ends_with_signal,
-    branchwise_runs_on,
-    branchwise_ends_anyhow
-};
-
-/* Runs a test in a process of its own and compares how it ends. */
-static void branchwise_run_in_child(const char *name, void (*test)(void), enum branchwise_end end, int detail)
-{
-    int channel[2];
-    int status = 0, returned = 0, failures = 0, as_observed = 0;
-    pid_t child;
-
-    fflush(NULL);
-    if (pipe(channel) != 0 || (child = fork()) < 0) {
-        perror("branchwise");
-        exit(2);
-    }
-    if (child == 0) {
-        alarm(end == branchwise_runs_on ? 1 : 10);
-        branchwise_failures = 0;
-        test();
-        /* Only a test that returns gets here and reports its failures. */
-        exit(write(channel[1], &branchwise_failures, sizeof branchwise_failures) < 0);
-    }
-    close(channel[1]);
-    waitpid(child, &status, 0);
-    returned = read(channel[0], &failures, sizeof failures) == (ssize_t)sizeof failures;
-    close(channel[0]);
-    switch (end) {
-    case branchwise_returns:
-        as_observed = returned && failures == 0;
-        break;
-    case branchwise_exits_with:
-        as_observed = !returned && WIFEXITED(status) && WEXITSTATUS(status) == detail;
-        break;
-    case branchwise_ends_with_signal:
-        as_observed = WIFSIGNALED(status) && WTERMSIG(status) == detail;
-#ifdef __OPTIMIZE__
-        /* The optimiser may have removed the access or the division that raised the signal. */
-        as_observed = as_observed || detail != SIGABRT;
-#endif
-        break;
-    case branchwise_runs_on:
-        as_observed = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-        break;
-    case branchwise_ends_anyhow:
-        as_observed = 1;
-        break;
-    }
-    if (as_observed) {
-        branchwise_passed++;
-    } else {
-        branchwise_failed++;
-        if (returned)
-            printf("FAILED: %s (returned)\n", name);
-        else if (WIFSIGNALED(status))
-            printf("FAILED: %s (ended by signal %d)\n", name, WTERMSIG(status));
-        else
-            printf("FAILED: %s (exited with status %d)\n", name, WEXITSTATUS(status));
-    }
-}
-"#;
-
-fn main_function(file: &FileReport, tests: &[TestFunction], in_child: impl Fn(&TestFunction) -> bool) -> String {
+fn main_function(file: &FileReport, tests: &[TestFunction], part: impl Fn(&TestFunction) -> Part) -> String {
     let mut text = match file.map.function_named("main") {
         Some(_) => {
             let label = "\n/* The file under test has a main of its own, so this one is main only for the linker. */\n";
@@ -177,23 +97,9 @@ fn main_function(file: &FileReport, tests: &[TestFunction], in_child: impl Fn(&T
         None => "\nint main(void)\n{\n".to_owned(),
     };
     for test in tests {
-        let name = &test.name;
-        match in_child(test) {
-            true => text += &format!("    branchwise_run_in_child(\"{name}\", {name}, {});\n", end_text(test.end)),
-            false => text += &format!("    branchwise_run(\"{name}\", {name});\n"),
-        }
+        text += &format!("    {}\n", runner::statement(test, part(test)));
     }
-    text += "    printf(\"%d passed, %d failed\\n\", branchwise_passed, branchwise_failed);\n";
+    text += "    branchwise_print(\"%d passed, %d failed\\n\", branchwise_passed, branchwise_failed);\n";
     text += "    return branchwise_failed != 0;\n}\n";
     text
-}
-
-fn end_text(end: End) -> String {
-    match end {
-        End::Returns => "branchwise_returns, 0".to_owned(),
-        End::Exits(status) => format!("branchwise_exits_with, {}", status & 0xff),
-        End::EndsBySignal(number) => format!("branchwise_ends_with_signal, {}", signal_name(number)),
-        End::RunsOn => "branchwise_runs_on, 0".to_owned(),
-        End::EndsAnyhow => "branchwise_ends_anyhow, 0".to_owned(),
-    }
 }

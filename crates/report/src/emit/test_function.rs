@@ -8,6 +8,7 @@ use branchwise_replay::NativeEnd;
 
 use super::body::{Expected, body};
 use super::comment::{harmless, wrapped};
+use super::needs::Needs;
 use crate::file_report::FileReport;
 
 /// A test as a C function, whatever framework runs it.
@@ -21,7 +22,7 @@ pub struct TestFunction {
     /// Comment and definition.
     pub text: String,
     pub end: End,
-    pub headers: BTreeSet<&'static str>,
+    pub needs: Needs,
 }
 
 /// How the test function ends when all is as observed.
@@ -76,7 +77,7 @@ fn test_function(
         text.push('\n');
     }
     text += "}\n";
-    TestFunction { name, unit: function.name.clone(), number: test.id.0, text, end, headers: body.headers }
+    TestFunction { name, unit: function.name.clone(), number: test.id.0, text, end, needs: body.needs }
 }
 
 fn free_name(function: &str, number: u32, taken: &BTreeSet<&str>) -> String {

@@ -6,31 +6,40 @@ use std::path::{Component, Path, PathBuf};
 use branchwise_program::map::Map;
 
 use super::declare::declaration;
-use super::test_function::TestFunction;
+use super::stubs;
+use super::symbols::own_symbols;
 
 /// More steps up than this read worse than an absolute path.
 const MOST_STEPS_UP: usize = 4;
 
-/// The lines before the tests; the matching [`END`] stands at the end of the file.
-pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str) -> String {
+/// The lines before the tests; the matching [`END`] stands at the end of the file. `foreign` are symbols that the tests
+/// or their framework need for themselves.
+pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str, foreign: &[&str]) -> String {
     let path = path_from(folder, source);
-    let include = format!("{}{}#include \"{}\"", main_label(map), defined_elsewhere(map), path.display());
+    let symbols = [main_label(map), own_symbols(map, foreign), stubs::symbols(map), defined_elsewhere(map)].concat();
+    let include = format!("{symbols}#include \"{}\"", path.display());
     format!(
         "\
-#ifdef BRANCHWISE_FILE_UNDER_TEST
-/* GCC: as a system header, the file under test gives no warnings. */
-#pragma GCC system_header
-{include}
-#else
-#define BRANCHWISE_FILE_UNDER_TEST
+#if defined(__clang__) || defined(BRANCHWISE_FILE_UNDER_TEST)
+/* The file under test, whose warnings are not the matter here. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored \"-Weverything\"
-{include}
-#pragma clang diagnostic pop
 #else
-#include \"{file_name}\" /* this file: the lines above */
+#pragma GCC system_header
 #endif
+{include}
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+#else
+/* GCC gives no warnings for a system header, and only an included file can be one: this file itself. */
+#define BRANCHWISE_FILE_UNDER_TEST
+#include \"{file_name}\"
+#undef BRANCHWISE_FILE_UNDER_TEST
+#endif
+
+#ifndef BRANCHWISE_FILE_UNDER_TEST
 "
     )
 }
@@ -39,28 +48,22 @@ pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str) ->
 fn defined_elsewhere(map: &Map) -> String {
     let calls = map.functions.values().flat_map(|function| &function.calls).filter(|call| call.declared_by_user);
     let names: BTreeSet<&str> = calls.filter_map(|call| call.callee.as_deref()).collect();
-    let elsewhere = names.into_iter().filter(|name| map.function_named(name).is_none() && !name.starts_with("__"));
+    let is_elsewhere = |name: &&str| map.function_named(name).is_none() && !stubs::is_stubbed(map, name);
+    let elsewhere = names.into_iter().filter(|name| !name.starts_with("__")).filter(is_elsewhere);
     elsewhere.map(|name| format!("#pragma weak {name}\n")).collect()
 }
 
+/// Variables that the unit only declares: weak, so that the tests link with their definitions and without.
+pub fn undefined_variables(map: &Map) -> String {
+    let mut text = String::new();
+    for variable in &map.undefined_variables {
+        let (name, storage) = (&variable.name, if variable.thread_local { "_Thread_local " } else { "" });
+        text += &format!("{storage}__typeof__({name}) {name} __attribute__((weak));\n");
+    }
+    if text.is_empty() { text } else { format!("\n/* Defined here in case that nobody else does. */\n{text}") }
+}
+
 pub const END: &str = "#endif /* BRANCHWISE_FILE_UNDER_TEST */\n";
-
-/// Copies an object to where `free` may be called on it.
-pub const HEAP: &str = r#"
-/* The function under test may free this. */
-static void *branchwise_heap(const void *bytes, size_t size)
-{
-    void *memory = malloc(size);
-    if (!memory)
-        abort();
-    return memcpy(memory, bytes, size);
-}
-"#;
-
-/// Whether a test needs [`HEAP`].
-pub fn uses_heap(tests: &[TestFunction]) -> bool {
-    tests.iter().any(|test| test.text.contains("branchwise_heap("))
-}
 
 /// The user's `main` stays `main` for the compiler, so that it returns 0 where it says nothing, but its symbol makes room
 /// for the `main` of the tests.

@@ -1,0 +1,82 @@
+//! Declarations of the objects that a test's pointers point to.
+
+use branchwise_program::TypeId;
+use branchwise_program::types::TypeTable;
+
+use super::body::Writer;
+use super::declare::{declaration, pointer_declaration, type_name};
+use super::initializer::Initializers;
+use super::needs::Need;
+use super::objects::{NamedObject, Shape, Storage};
+use crate::values::{Decoder, Value};
+
+/// Bytes of which the type says nothing may be read as anything.
+const ALIGNED: &str = "__attribute__((aligned(16)))";
+
+impl Writer<'_> {
+    pub fn declare_objects(&mut self) {
+        let storage = if self.objects.storage == Storage::Static { "static " } else { "" };
+        let on_heap = self.objects.storage == Storage::Heap;
+        let mut declared = vec![false; self.case.objects.len()];
+        for index in self.objects.in_order_of_declaration() {
+            // Its own address may stand in an object's initialiser, unless that is computed first.
+            declared[index] = !on_heap;
+            let Some(named) = self.objects.named[index].clone() else { continue };
+            let line = self.object_declaration(index, &named, &declared);
+            self.body.lines.push(format!("{storage}{line};"));
+            declared[index] = true;
+        }
+    }
+
+    fn object_declaration(&mut self, index: usize, named: &NamedObject, declared: &[bool]) -> String {
+        let object = &self.case.objects[index];
+        let name = &named.name;
+        let types: &TypeTable = &self.map.types;
+        let elements = Decoder { types }.elements(object, &object.blob);
+        let count = elements.len().max(1);
+        match named.shape {
+            Shape::Array if self.objects.storage == Storage::Heap => {
+                self.heap_declaration(object.element, name, &elements, declared)
+            }
+            Shape::Bytes if self.objects.storage == Storage::Heap => {
+                let text = self.array_initializer(None, &elements, name, declared);
+                self.body.needs.insert(Need::Heap);
+                format!("unsigned char *{name} = branchwise_heap((unsigned char[{count}]){text}, {count})")
+            }
+            Shape::Single => {
+                let value = elements.first().cloned().unwrap_or(Value::Opaque);
+                let text = self.with_initializers(declared, |writer| writer.value(object.element, &value, name));
+                format!("{} = {text}", declaration(types, object.element, name))
+            }
+            Shape::Array => {
+                let text = self.array_initializer(Some(object.element), &elements, name, declared);
+                format!("{} = {text}", declaration(types, object.element, &format!("{name}[{count}]")))
+            }
+            Shape::Bytes => {
+                let text = self.array_initializer(None, &elements, name, declared);
+                format!("unsigned char {name}[{count}] {ALIGNED} = {text}")
+            }
+        }
+    }
+
+    /// `struct node *list = branchwise_heap(&(struct node){ .value = 1 }, sizeof *list)`
+    fn heap_declaration(&mut self, element: TypeId, name: &str, values: &[Value], declared: &[bool]) -> String {
+        self.body.needs.insert(Need::Heap);
+        let types = &self.map.types;
+        let pointer = pointer_declaration(types, element, name);
+        let braced = |text: String| if text.starts_with('{') { text } else { format!("{{{text}}}") };
+        if let [value] = values {
+            let lvalue = format!("{name}[0]");
+            let text = braced(self.with_initializers(declared, |writer| writer.value(element, value, &lvalue)));
+            return format!("{pointer} = branchwise_heap(&({}){text}, sizeof *{name})", type_name(types, element));
+        }
+        let text = braced(self.array_initializer(Some(element), values, name, declared));
+        let count = values.len().max(1);
+        let array = declaration(types, element, &format!("[{count}]"));
+        format!("{pointer} = branchwise_heap(({array}){text}, {count} * sizeof *{name})")
+    }
+
+    fn array_initializer(&mut self, of: Option<TypeId>, values: &[Value], lvalue: &str, declared: &[bool]) -> String {
+        self.with_initializers(declared, |writer: &mut Initializers| writer.array(of, values, lvalue))
+    }
+}

@@ -1,0 +1,233 @@
+//! Functions that the file under test calls and does not define: each test gives the values that their calls return and
+//! write, as arrays with names.
+
+use std::collections::BTreeSet;
+
+use branchwise_program::map::{FeedOrigin, Map, Stub, StubAct, StubParameter};
+use branchwise_program::{CallableId, FeedId, Id};
+use branchwise_replay::{Blob, TestCase};
+
+use super::declare::named;
+use crate::file_report::FileReport;
+
+/// What generated names begin with in the map; emitted code is read by people.
+const GENERATED: &str = "__bw_";
+
+/// The name of a function that a function pointer points to.
+pub fn callable_name(map: &Map, callable: CallableId) -> String {
+    map.callables.get(callable).map_or("NULL".to_owned(), |callable| emitted_name(&callable.name))
+}
+
+fn emitted_name(name: &str) -> String {
+    match name.strip_prefix(GENERATED) {
+        Some(rest) => format!("branchwise_{rest}"),
+        None => name.to_owned(),
+    }
+}
+
+fn is_generated(stub: &Stub) -> bool {
+    stub.name.starts_with(GENERATED)
+}
+
+/// The variable that holds what a feed still has to give.
+pub fn feed_variable(map: &Map, feed: FeedId) -> String {
+    format!("branchwise_{}", feed_wish(map, feed))
+}
+
+/// A name for the values of a feed: `read_sensor_results`, `read_sensor_value`.
+pub fn feed_wish(map: &Map, feed: FeedId) -> String {
+    let called = |function: &str| function.strip_prefix(GENERATED).unwrap_or(function).to_owned();
+    match &map.feeds[feed].origin {
+        FeedOrigin::AllocationFails => "allocation_fails".to_owned(),
+        FeedOrigin::StubResult { function } => format!("{}_results", called(function)),
+        FeedOrigin::StubParameter { function, parameter } => {
+            let stub = map.stubs.iter().find(|stub| stub.name == *function);
+            let found = stub.and_then(|stub| stub.parameters.get(*parameter));
+            let name =
+                found.map_or_else(|| format!("argument_{}", parameter + 1), |found| parameter_name(found, *parameter));
+            format!("{}_{name}", called(function))
+        }
+    }
+}
+
+fn parameter_name(parameter: &StubParameter, index: usize) -> String {
+    if parameter.name.is_empty() { format!("argument_{}", index + 1) } else { parameter.name.clone() }
+}
+
+/// Gives the functions that stubs stand for a symbol of their own, before the unit declares them: the tests are about what
+/// the stubs say, also where the program is linked with the real functions, and the C library keeps its own.
+pub fn symbols(map: &Map) -> String {
+    let renamed = map.stubs.iter().filter(|stub| !is_generated(stub) && stub.symbol == stub.name);
+    let renamed: Vec<&str> = renamed.map(|stub| stub.name.as_str()).collect();
+    renamed.iter().map(|name| format!("#pragma redefine_extname {name} branchwise_stub_{name}\n")).collect()
+}
+
+/// Is this function replaced by a stub?
+pub fn is_stubbed(map: &Map, function: &str) -> bool {
+    map.stubs.iter().any(|stub| stub.name == function)
+}
+
+/// The definitions of all stubs, behind the file under test; empty where there are none.
+pub fn definitions(file: &FileReport) -> String {
+    let map = file.map;
+    let stubs = defined(file);
+    let mut text = if has_feeds(map) { FEED.to_owned() } else { String::new() };
+    text += &ends(&stubs);
+    text.extend(stubs.iter().map(|stub| definition(map, stub)));
+    text
+}
+
+/// The stubs that the tests need: all but generated functions that no test passes on.
+fn defined<'f>(file: &FileReport<'f>) -> Vec<&'f Stub> {
+    let used = used_callables(file);
+    file.map.stubs.iter().filter(|stub| !is_generated(stub) || used.contains(stub.name.as_str())).collect()
+}
+
+/// Whether tests give values to stubs.
+pub fn has_feeds(map: &Map) -> bool {
+    !map.feeds.is_empty()
+}
+
+/// Generated functions that some test passes as a pointer.
+fn used_callables<'f>(file: &FileReport<'f>) -> BTreeSet<&'f str> {
+    let tests = file.report.functions.iter().flat_map(|unit| &unit.tests);
+    let functions = tests.flat_map(|test| blobs(&test.case)).flat_map(|blob| &blob.functions);
+    functions.filter_map(|pointer| Some(file.map.callables.get(pointer.callable)?.name.as_str())).collect()
+}
+
+/// All values of a test case.
+fn blobs(case: &TestCase) -> impl Iterator<Item = &Blob> {
+    let before = case.before.iter().flat_map(|call| &call.inputs);
+    let objects = case.objects.iter().map(|object| &object.blob);
+    case.inputs.iter().chain(before).chain(objects).chain(case.feeds.iter().flatten())
+}
+
+const FEED: &str = "
+/* What the calls of a stub return or write: a test gives the values in order; after the last come zeros. */
+struct branchwise_feed {
+    const void *next;
+    size_t left;
+};
+
+static void branchwise_take(struct branchwise_feed *feed, void *into, size_t size)
+{
+    unsigned char *to = into;
+    const unsigned char *from = feed->left > 0 ? feed->next : NULL;
+    for (size_t at = 0; at < size; at++)
+        to[at] = from ? from[at] : 0;
+    if (from) {
+        feed->next = from + size;
+        feed->left--;
+    }
+}
+";
+
+/// What stubs that end the process call.
+fn ends(stubs: &[&Stub]) -> String {
+    let acts = |wanted: &[StubAct]| stubs.iter().any(|stub| wanted.contains(&stub.act));
+    let mut text = String::new();
+    if acts(&[StubAct::Aborts]) {
+        text += "extern void branchwise_stub_abort(void) __asm__(\"abort\") __attribute__((noreturn));\n";
+    }
+    if acts(&[StubAct::Assumes, StubAct::Ends]) {
+        text += "extern void branchwise_stub_exit(int status) __asm__(\"_exit\") __attribute__((noreturn));\n";
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+fn feeds_of<'m>(map: &'m Map, stub: &'m Stub) -> impl Iterator<Item = (FeedId, &'m FeedOrigin)> {
+    let feeds = map.feeds.iter().map(|(id, feed)| (id, &feed.origin));
+    feeds.filter(|(_, origin)| match origin {
+        FeedOrigin::StubResult { function } | FeedOrigin::StubParameter { function, .. } => *function == stub.name,
+        FeedOrigin::AllocationFails => false,
+    })
+}
+
+fn definition(map: &Map, stub: &Stub) -> String {
+    let feeds: Vec<(FeedId, &FeedOrigin)> = feeds_of(map, stub).collect();
+    let mut text = match is_generated(stub) {
+        true => "\n/* What a function pointer of this type may point to. */\n".to_owned(),
+        false => format!("\n/* The file under test declares {} and does not define it. */\n", stub.name),
+    };
+    for (feed, _) in &feeds {
+        text += &format!("static struct branchwise_feed {};\n", feed_variable(map, *feed));
+    }
+    // The parentheses keep a macro of the same name away.
+    let name = if is_generated(stub) { emitted_name(&stub.name) } else { format!("({})", stub.name) };
+    let storage = if is_generated(stub) { "static " } else { "" };
+    text += &format!("{storage}{}\n{{\n", named(&stub.result, &format!("{name}({})", parameters(stub))));
+    for line in statements(map, stub, &feeds) {
+        text += &format!("    {line}\n");
+    }
+    text + "}\n"
+}
+
+fn parameters(stub: &Stub) -> String {
+    let declared = stub.parameters.iter().enumerate();
+    let mut declared: Vec<String> =
+        declared.map(|(index, found)| named(&found.spelling, &parameter_name(found, index))).collect();
+    if stub.variadic {
+        declared.push("...".to_owned());
+    }
+    if declared.is_empty() { "void".to_owned() } else { declared.join(", ") }
+}
+
+fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<String> {
+    let name = |index: usize| parameter_name(&stub.parameters[index], index);
+    let written = |index: usize| {
+        feeds
+            .iter()
+            .any(|(_, origin)| matches!(origin, FeedOrigin::StubParameter { parameter, .. } if *parameter == index))
+    };
+    let used = |index: usize| match stub.act {
+        StubAct::Feeds => written(index),
+        StubAct::Assumes => index == 0,
+        StubAct::Aborts | StubAct::Ends => false,
+    };
+    let unused = (0..stub.parameters.len()).filter(|index| !used(*index));
+    let mut lines: Vec<String> = unused.map(|index| format!("(void){};", name(index))).collect();
+    match stub.act {
+        StubAct::Feeds => lines.splice(0..0, result_declaration(stub)).for_each(drop),
+        StubAct::Assumes => lines.extend([format!("if (!{})", name(0)), "    branchwise_stub_exit(1);".to_owned()]),
+        StubAct::Aborts => lines.push("branchwise_stub_abort();".to_owned()),
+        StubAct::Ends => lines.push("branchwise_stub_exit(1);".to_owned()),
+    }
+    for (feed, origin) in feeds {
+        let variable = feed_variable(map, *feed);
+        match origin {
+            FeedOrigin::StubParameter { parameter, .. } => {
+                let name = name(*parameter);
+                let cast = if stub.parameters[*parameter].spelling.contains("volatile") { "(void *)" } else { "" };
+                lines.push(format!("if ({name})"));
+                lines.push(format!("    branchwise_take(&{variable}, {cast}{name}, sizeof *{name});"));
+            }
+            FeedOrigin::AllocationFails => {}
+            FeedOrigin::StubResult { .. } => {
+                let result = result_name(stub);
+                lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
+                lines.push(format!("return {result};"));
+            }
+        }
+    }
+    lines
+}
+
+fn result_declaration(stub: &Stub) -> Option<String> {
+    (stub.result != "void").then(|| format!("{};", named(&stub.result, result_name(stub))))
+}
+
+fn result_name(stub: &Stub) -> &'static str {
+    if stub.parameters.iter().any(|parameter| parameter.name == "result") { "returned" } else { "result" }
+}
+
+/// Statements before each test: what one test left over must not reach the next.
+pub fn reset(file: &FileReport) -> Vec<String> {
+    let feeds = defined(file).into_iter().flat_map(|stub| feeds_of(file.map, stub));
+    feeds.map(|(feed, _)| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
+}
+
+/// The values that a test gives, by feed.
+pub fn given(case: &TestCase) -> impl Iterator<Item = (FeedId, &[Blob])> {
+    let feeds = case.feeds.iter().enumerate().filter(|(_, values)| !values.is_empty());
+    feeds.map(|(index, values)| (FeedId::new(index), values.as_slice()))
+}
