@@ -73,7 +73,7 @@ fn seconds_for(functions: usize) -> f64 {
 /// In groups of ten that call each other in a row.
 fn many_functions(count: usize) -> String {
     let function = |index: usize| {
-        let call = if index % 10 == 0 { "i".to_owned() } else { format!("f{}(i, y)", index - 1) };
+        let call = if index.is_multiple_of(10) { "i".to_owned() } else { format!("f{}(i, y)", index - 1) };
         format!(
             "int f{index}(int x, int y) {{\n    int s = 0;\n    if (x * 3 + y == {index}) s += 1;\n    \
              if (x > y && y > {index}) s += 2;\n    for (int i = 0; i < x && i < 4; i++) s += {call};\n    \

@@ -18,7 +18,8 @@ fn generate(files: &[(&str, &str)], arguments: &[&str]) -> (tempfile::TempDir, O
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
-    command.arg("generate").args(arguments).current_dir(folder).env("NO_COLOR", "1");
+    // One function at a time: progress lines come in the order of the functions then.
+    command.args(["generate", "--jobs", "1"]).args(arguments).current_dir(folder).env("NO_COLOR", "1");
     command
 }
 
@@ -282,7 +283,7 @@ fn an_interrupt_keeps_what_was_found() {
         .stderr(Stdio::null())
         .spawn()
         .expect("branchwise starts");
-    std::thread::sleep(Duration::from_secs(4));
+    std::thread::sleep(Duration::from_secs(10));
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(interrupted.success());
     let sent = Instant::now();
