@@ -179,7 +179,8 @@ mod tests {
         for width in [1_u32, 7, 8, 16, 24, 31, 32, 33, 48, 63, 64] {
             let unused = 64 - width;
             let edge = 1_u64 << (width - 1);
-            let samples = [0, 1, 2, 3, 5, 31, 32, edge - 1, edge, edge + 1, u64::MAX, u64::MAX - 1, 0x1234_5678_9abc_def0];
+            let samples =
+                [0, 1, 2, 3, 5, 31, 32, edge - 1, edge, edge + 1, u64::MAX, u64::MAX - 1, 0x1234_5678_9abc_def0];
             let samples = samples.map(|bits| bits << unused >> unused);
             for (name, operation) in OPERATIONS {
                 for left in samples {
