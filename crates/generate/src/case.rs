@@ -7,6 +7,8 @@ use branchwise_program::Id;
 use branchwise_replay::{Blob, Object, PointerAt, TestCase};
 use branchwise_symbolic::{Cell, Content, Path, Session, ShapeId};
 
+use crate::stdin::standard_input;
+
 /// The inputs that the model describes, as far as this path asked for them.
 pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
     let function = &session.program.map.functions[session.function];
@@ -20,7 +22,8 @@ pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> Te
         })
         .collect();
     let feeds = builder.feeds(path);
-    TestCase { feeds, ..TestCase::new(session.function, inputs, builder.objects) }
+    let stdin = standard_input(&path.standard_input, |term| builder.value(term), &session.terms);
+    TestCase { feeds, stdin, ..TestCase::new(session.function, inputs, builder.objects) }
 }
 
 struct Builder<'a, 'p> {

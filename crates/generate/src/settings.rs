@@ -50,11 +50,13 @@ pub(crate) struct Bounds {
     pub pointer_elements: u64,
     pub instructions: u64,
     pub call_depth: u64,
+    /// Bytes and numbers of standard input.
+    pub standard_input: u64,
 }
 
 impl Bounds {
     pub(crate) const FIRST: Bounds =
-        Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64 };
+        Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64, standard_input: 16 };
 
     /// Twice as much of everything, up to what one machine can do.
     pub(crate) fn grown(self) -> Bounds {
@@ -63,6 +65,7 @@ impl Bounds {
             pointer_elements: (self.pointer_elements * 2).min(1 << 10),
             instructions: (self.instructions * 4).min(32_000_000),
             call_depth: (self.call_depth * 2).min(1 << 12),
+            standard_input: (self.standard_input * 2).min(1 << 12),
         }
     }
 }

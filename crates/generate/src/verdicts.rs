@@ -125,6 +125,9 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     if round.reads_volatile {
         bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
     }
+    if round.plain_numbers {
+        bounds.insert(Bound { what: "ways to write a number of standard input".to_string(), limit: 1 });
+    }
     for (left, right) in &round.may_alias {
         bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
     }

@@ -63,7 +63,7 @@ impl Executor<'_, '_> {
         sum.map_or(product, |sum| terms.binary(TermOp::Add, sum, product))
     }
 
-    fn displaced(&mut self, base: Value, constant: u64, symbolic: Option<TermId>) -> Step<Value> {
+    pub(crate) fn displaced(&mut self, base: Value, constant: u64, symbolic: Option<TermId>) -> Step<Value> {
         match (base, symbolic) {
             (Value::Bits(bits), None) => Ok(Value::Bits(bits.wrapping_add(constant))),
             (Value::Pointer(pointer), None) => {
@@ -330,7 +330,7 @@ impl Executor<'_, '_> {
         Ok(())
     }
 
-    fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
+    pub(crate) fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
         let message = format!("access at byte {} of {}", offset as i64, self.describe(id));
         let fault = self.fault(FaultKind::OutOfBounds, message);
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };

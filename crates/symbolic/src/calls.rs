@@ -25,7 +25,7 @@ impl<'p> Executor<'_, 'p> {
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
         if self.code.functions[callee].is_declaration() {
-            return self.call_library(callee, &arguments);
+            return self.call_library(callee, &arguments, &call.outs);
         }
         if self.frames.len() as u64 >= self.limits.call_depth {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));
@@ -73,7 +73,11 @@ impl<'p> Executor<'_, 'p> {
         Ok(())
     }
 
-    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Flow> {
+    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value], outs: &[RegisterId]) -> Step<Flow> {
+        if let Some(value) = self.call_stream(callee, arguments, outs)? {
+            outs.iter().for_each(|&out| self.set(out, value.clone()));
+            return Ok(Flow::Next);
+        }
         let name = self.code.functions[callee].name.as_str();
         match name {
             "abort" | "llvm.trap" => self.fail(FaultKind::Abort, format!("'{name}' was called")),

@@ -16,6 +16,7 @@ use crate::path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
 use crate::session::{RunLimits, Session, global_object};
+use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
 
 /// What a step may end with: the end of the path. Boxed, because every instruction returns one of these and hardly any
@@ -48,6 +49,7 @@ pub(crate) struct Executor<'s, 'p> {
     pub outputs: Vec<Output>,
     /// How many values of each feed were asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
+    pub input: StandardInput,
     pub notes: Notes,
     pub instructions: u64,
     /// The instruction being executed, within the innermost frame's block.
@@ -111,6 +113,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             events: Vec::new(),
             outputs: Vec::new(),
             feeds_taken: BTreeMap::new(),
+            input: StandardInput::default(),
             notes: Notes::default(),
             instructions: 0,
             instruction: 0,
@@ -136,6 +139,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             end_positions,
             outputs: self.outputs,
             feeds_taken: self.feeds_taken,
+            standard_input: self.input.pieces,
             notes: self.notes,
             instructions: self.instructions,
         }

@@ -18,6 +18,7 @@ mod path;
 mod requests;
 mod session;
 mod step;
+mod streams;
 mod value;
 
 pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
@@ -25,3 +26,4 @@ pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
 pub use session::{RunLimits, Session};
+pub use streams::{Notation, StreamPiece};

@@ -14,6 +14,7 @@ use crate::inputs::InputSpace;
 use crate::loops::LoopExits;
 use crate::memory::{Contents, Memory, Origin};
 use crate::path::Path;
+use crate::streams::StreamVariables;
 use crate::value::{ObjectId, Pointer, Value};
 
 mod garbage;
@@ -29,6 +30,8 @@ pub struct RunLimits<'a> {
     /// Iterations of one loop whose end was open.
     pub loop_iterations: u64,
     pub call_depth: u64,
+    /// Bytes and numbers of standard input.
+    pub standard_input: u64,
     pub interrupt: &'a AtomicBool,
 }
 
@@ -44,6 +47,9 @@ pub struct Session<'p> {
     pub(crate) loops: IdVec<CodeFunctionId, Option<Rc<LoopExits>>>,
     pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
     driver: CodeFunctionId,
+    pub(crate) stream_variables: StreamVariables,
+    /// The objects of standard input, output and error, where the program names them.
+    streams: Vec<(ObjectId, Stream)>,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -59,16 +65,20 @@ impl<'p> Session<'p> {
     pub fn new(program: &'p Program, function: FunctionId, pointer_elements: u64) -> Option<Self> {
         let driver = program.map.functions[function].driver.as_ref().ok()?;
         let driver = program.code.function_named(driver)?;
+        let mut image = initial_memory(&program.code);
+        let streams = open_streams(&mut image, &program.code);
         Some(Session {
             program,
             function,
             terms: Terms::new(),
             inputs: InputSpace::default(),
             pointer_elements,
-            image: initial_memory(&program.code),
+            image,
             loops: program.code.functions.ids().map(|_| None).collect(),
             map_functions: map_functions(program),
             driver,
+            stream_variables: StreamVariables::default(),
+            streams,
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
@@ -84,6 +94,10 @@ impl<'p> Session<'p> {
         self.looks_at_addresses = false;
         let driver = self.driver;
         Executor::new(self, model, limits).run(driver)
+    }
+
+    pub(crate) fn stream_of(&self, object: ObjectId) -> Option<Stream> {
+        self.streams.iter().find(|(stream, _)| *stream == object).map(|(_, stream)| *stream)
     }
 
     pub(crate) fn loop_exits(&mut self, function: CodeFunctionId) -> Rc<LoopExits> {
@@ -133,6 +147,34 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
     let by_symbol: HashMap<&str, FunctionId> =
         program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
+}
+
+/// The streams that every program has.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Input,
+    Output,
+    Error,
+}
+
+/// The C library's variables `stdin`, `stdout` and `stderr` and what they point to.
+fn open_streams(memory: &mut Memory, code: &Code) -> Vec<(ObjectId, Stream)> {
+    /// Of a `FILE`.
+    const SIZE: u64 = 216;
+    let names = [("stdin", Stream::Input), ("stdout", Stream::Output), ("stderr", Stream::Error)];
+    let mut streams = Vec::new();
+    for (name, stream) in names {
+        let declared = |(_, global): &(GlobalId, &Global)| global.name == name && global.initializer.is_none();
+        let Some((id, _)) = code.globals.iter().find(declared) else { continue };
+        let object = memory.allocate(SIZE, 16, Origin::Stack, Contents::Uninitialised);
+        if let Some(variable) = memory.get_mut(global_object(id)) {
+            // It is defined elsewhere, but what it holds is known.
+            variable.origin = Origin::Stack;
+            variable.put_pointer(0, Value::Pointer(Pointer { object, offset: 0 }));
+        }
+        streams.push((object, stream));
+    }
+    streams
 }
 
 /// The object of a global has the global's number.

@@ -261,7 +261,7 @@ impl<'p> Executor<'_, 'p> {
         self.notes.reads_volatile |= !local;
     }
 
-    fn read_one_of(
+    pub(crate) fn read_one_of(
         &mut self,
         object: crate::value::ObjectId,
         offset: TermId,
@@ -304,7 +304,7 @@ impl<'p> Executor<'_, 'p> {
         self.write(&address, size, value)
     }
 
-    fn write(&mut self, address: &Value, size: u64, value: Value) -> Step<()> {
+    pub(crate) fn write(&mut self, address: &Value, size: u64, value: Value) -> Step<()> {
         match self.resolve(address, size, Access::Write)? {
             Spot::At(pointer) => self.memory.write(self.session, pointer.object, pointer.offset, size, value),
             Spot::OneOf { object, offset, places } => self.write_one_of(object, offset, &places, size, value)?,

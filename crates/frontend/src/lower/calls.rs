@@ -67,6 +67,10 @@ impl<'m> FunctionLowering<'_, 'm> {
             argument_widths.extend(self.shape(argument)?.iter().map(|part| part.width));
         }
         let shape = self.shape(value)?;
+        if value.users().next().is_none() {
+            self.emit.push(Instruction::Call(Call { outs: Vec::new(), callee, arguments, argument_widths }));
+            return Ok(vec![Operand::Undefined; shape.len()]);
+        }
         let outs = self.registers(&shape);
         let results = outs.iter().copied().map(Operand::Register).collect();
         self.emit.push(Instruction::Call(Call { outs, callee, arguments, argument_widths }));
