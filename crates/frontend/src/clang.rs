@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use clang_sys::*;
 
 use crate::FrontendError;
-use crate::toolchain::VERSION;
+use crate::find_tool::VERSION;
 
 /// One parsed translation unit; cursors and types borrowed from it live as long as it does.
 pub(crate) struct ParsedUnit {

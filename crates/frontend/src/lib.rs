@@ -12,6 +12,7 @@ mod coverage;
 mod ctypes;
 mod drivers;
 mod error;
+mod find_tool;
 mod inputs;
 pub mod lower;
 mod macros;
@@ -28,6 +29,7 @@ use branchwise_program::map::Map;
 
 pub use columns::{UserColumns, with_user_columns};
 pub use error::FrontendError;
+pub use lower::library::is_modelled;
 pub use toolchain::Toolchain;
 
 /// A C file and the compiler flags it is built with.

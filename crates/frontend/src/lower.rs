@@ -17,6 +17,7 @@ mod emit;
 mod function;
 mod instructions;
 mod intrinsics;
+pub(crate) mod library;
 mod llvm;
 mod memory;
 mod module;
@@ -35,6 +36,7 @@ pub fn lower_bitcode(path: &Path) -> Result<Code, LowerError> {
     let failed = |what: String| LowerError { path: path.to_owned(), what };
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(path, &context).map_err(|error| failed(error.to_string()))?;
+    library::link(&module).map_err(failed)?;
     passes::run(&module).map_err(failed)?;
     Ok(module::lower(llvm::ModuleView::new(&module)))
 }

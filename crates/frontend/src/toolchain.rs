@@ -1,12 +1,10 @@
 //! Where clang is, and how it is run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use crate::FrontendError;
-
-/// The one version whose coverage mapping, bitcode and syntax trees this crate was checked against.
-pub(crate) const VERSION: &str = "19";
+use crate::find_tool::{VERSION, find_tool};
 
 #[derive(Debug, Clone)]
 pub struct Toolchain {
@@ -19,9 +17,9 @@ pub struct Toolchain {
 impl Toolchain {
     pub fn find() -> Result<Toolchain, FrontendError> {
         Ok(Toolchain {
-            clang: find_tool("clang")?,
-            llvm_cov: find_tool("llvm-cov")?,
-            llvm_profdata: find_tool("llvm-profdata")?,
+            clang: find("clang")?,
+            llvm_cov: find("llvm-cov")?,
+            llvm_profdata: find("llvm-profdata")?,
         })
     }
 
@@ -34,21 +32,6 @@ impl Toolchain {
     }
 }
 
-/// The versioned name on the PATH first, because that is what the user can change; then where LLVM's packages install.
-fn find_tool(name: &str) -> Result<PathBuf, FrontendError> {
-    let versioned = format!("{name}-{VERSION}");
-    let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let installed = PathBuf::from(format!("/usr/lib/llvm-{VERSION}/bin")).join(name);
-    std::env::split_paths(&on_path)
-        .map(|folder| folder.join(&versioned))
-        .chain([installed])
-        .find(|candidate| is_file(candidate))
-        .ok_or_else(|| FrontendError::ToolMissing {
-            tool: versioned,
-            cause: format!("neither on the PATH nor in /usr/lib/llvm-{VERSION}/bin"),
-        })
-}
-
-fn is_file(path: &Path) -> bool {
-    path.metadata().is_ok_and(|data| data.is_file())
+fn find(name: &str) -> Result<PathBuf, FrontendError> {
+    find_tool(name).map_err(|cause| FrontendError::ToolMissing { tool: format!("{name}-{VERSION}"), cause })
 }

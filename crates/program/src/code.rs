@@ -24,6 +24,8 @@ pub struct Function {
     /// Widths of the flattened result; empty for `void`.
     pub results: Vec<Width>,
     pub variadic: bool,
+    /// A model of a function of the C library, not the user's code.
+    pub library: bool,
     /// Empty for a declaration; otherwise block 0 is the entry.
     pub blocks: IdVec<BlockId, Block>,
 }

@@ -49,6 +49,7 @@ fn program() -> Program {
         registers: IdVec::from_iter([32, 1, 32, 32]),
         results: vec![32],
         variadic: false,
+        library: false,
         blocks: IdVec::from_iter([
             block(vec![less], branch),
             block(vec![sum], Terminator::Jump(jump(2, vec![(RegisterId(3), register(2))]))),
@@ -61,6 +62,7 @@ fn program() -> Program {
         registers: IdVec::from_iter([64]),
         results: vec![],
         variadic: false,
+        library: false,
         blocks: IdVec::new(),
     };
     let global = Global {

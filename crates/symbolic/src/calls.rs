@@ -1,4 +1,4 @@
-//! Calls and returns, and the functions whose meaning is built in.
+//! Calls and returns.
 
 use branchwise_program::code::{Call, Callee, Operand};
 use branchwise_program::{CodeFunctionId, Id, RegisterId};
@@ -71,28 +71,5 @@ impl<'p> Executor<'_, 'p> {
             self.set(*register, value);
         }
         Ok(())
-    }
-
-    fn call_library(&mut self, callee: CodeFunctionId, arguments: &[Value], outs: &[RegisterId]) -> Step<Flow> {
-        if let Some(value) = self.call_stream(callee, arguments, outs)? {
-            outs.iter().for_each(|&out| self.set(out, value.clone()));
-            return Ok(Flow::Next);
-        }
-        let name = self.code.functions[callee].name.as_str();
-        match name {
-            "abort" | "llvm.trap" => self.fail(FaultKind::Abort, format!("'{name}' was called")),
-            "__assert_fail" => self.fail(FaultKind::AssertFailed, "an assertion failed"),
-            "exit" | "_exit" | "_Exit" | "quick_exit" => {
-                Err(Box::new(PathEnd::Exited { status: exit_status(arguments) }))
-            }
-            _ => self.unsupported(format!("call of '{name}', which is not defined in this file")),
-        }
-    }
-}
-
-fn exit_status(arguments: &[Value]) -> Option<i32> {
-    match arguments.first() {
-        Some(Value::Bits(bits)) => Some(*bits as i32),
-        _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::inputs::ShapeId;
 use crate::loops::LoopExits;
 use crate::memory::Memory;
 use crate::path::{
-    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
+    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position,
 };
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::StandardInput;
@@ -191,11 +191,6 @@ impl<'s, 'p> Executor<'s, 'p> {
         self.evaluator.evaluate(&self.session.terms, self.model, term)
     }
 
-    pub(crate) fn site(&self) -> Site {
-        let frame = self.frames.last().expect("a path without frames has ended");
-        Site { function: frame.function, block: frame.block, instruction: self.instruction }
-    }
-
     pub(crate) fn location(&self) -> Option<Location> {
         let site = self.site();
         let block = &self.code.functions[site.function].blocks[site.block];
@@ -203,7 +198,11 @@ impl<'s, 'p> Executor<'s, 'p> {
     }
 
     pub(crate) fn fault(&self, kind: FaultKind, message: impl Into<String>) -> Fault {
-        Fault { kind, site: self.site(), location: self.location(), message: message.into() }
+        let message = match self.called_model() {
+            Some(model) => format!("in {model}(): {}", message.into()),
+            None => message.into(),
+        };
+        Fault { kind, site: self.site(), location: self.location(), message }
     }
 
     pub(crate) fn fail<T>(&self, kind: FaultKind, message: impl Into<String>) -> Step<T> {

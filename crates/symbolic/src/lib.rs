@@ -12,6 +12,7 @@ mod arithmetic;
 mod calls;
 mod executor;
 mod inputs;
+mod library;
 mod loops;
 mod memory;
 mod path;

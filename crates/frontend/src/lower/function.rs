@@ -8,6 +8,7 @@ use branchwise_program::{BlockId, Id, IdVec, RegisterId};
 use super::Unsupported;
 use super::dominators::Dominators;
 use super::emit::{Emitter, PendingAddress, PendingIndex};
+use super::library::is_model;
 use super::llvm::{BasicBlock, Opcode, Value};
 use super::module::ModuleLowering;
 use super::shape::Shape;
@@ -28,6 +29,7 @@ pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function 
         registers: lowering.emit.registers,
         results,
         variadic: ty.is_variadic(),
+        library: is_model(value),
         blocks,
     }
 }

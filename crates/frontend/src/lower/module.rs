@@ -99,6 +99,7 @@ fn trap_declaration() -> Function {
         registers: IdVec::<RegisterId, _>::new(),
         results: Vec::new(),
         variadic: false,
+        library: false,
         blocks: IdVec::new(),
     }
 }
