@@ -66,6 +66,8 @@ pub enum Reason {
         layer: Layer,
         constraint: TermId,
     },
+    /// A condition on floats, which only the layers before the SMT solver can decide.
+    FloatingPoint,
     /// The interrupt flag was raised.
     Interrupted,
     /// The SMT solver gave up in its own words.
@@ -93,6 +95,7 @@ impl fmt::Display for Reason {
             Reason::ModelRejected { layer, .. } => {
                 write!(f, "the model of layer {layer} failed its check")
             }
+            Reason::FloatingPoint => write!(f, "a floating-point condition was not decided"),
             Reason::Interrupted => write!(f, "interrupted"),
             Reason::GaveUp { message } => write!(f, "the solver gave up: {message}"),
         }

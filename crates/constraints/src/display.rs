@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::floats::FloatOp;
 use crate::semantics;
 use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp};
 
@@ -54,6 +55,8 @@ impl<'a> Displayed<'a> {
             TermKind::Concat { high, low } => self.infix("++", high, low, nested),
             TermKind::ZeroExtend(inner) => self.extension("zext", inner, term),
             TermKind::SignExtend(inner) => self.extension("sext", inner, term),
+            TermKind::Float(op, a, Some(b), None) if is_infix(op) => self.infix(op.name(), a, b, nested),
+            TermKind::Float(op, ..) => self.call(op.name(), self.terms.kind(term)),
         }
     }
 
@@ -97,6 +100,16 @@ impl<'a> Displayed<'a> {
         vec![Piece::Owned(start), Piece::Term { term: inner, nested: false }, Piece::Text(")")]
     }
 
+    fn call(&self, name: &'static str, kind: &TermKind) -> Vec<Piece> {
+        let mut pieces = vec![Piece::Text(name)];
+        for (index, term) in kind.operands().enumerate() {
+            pieces.push(Piece::Text(if index == 0 { "(" } else { ", " }));
+            pieces.push(Piece::Term { term, nested: false });
+        }
+        pieces.push(Piece::Text(")"));
+        pieces
+    }
+
     fn operator(&self, op: BinaryOp, term: TermId) -> &'static str {
         let boolean = self.terms.width(term) == 1;
         match op {
@@ -128,6 +141,11 @@ impl<'a> Displayed<'a> {
             _ => format!("{value:#x}"),
         }
     }
+}
+
+fn is_infix(op: FloatOp) -> bool {
+    use FloatOp::{Add, Div, Equal, Less, LessOrEqual, Mul, Sub};
+    matches!(op, Add | Sub | Mul | Div | Equal | Less | LessOrEqual)
 }
 
 impl fmt::Display for Displayed<'_> {

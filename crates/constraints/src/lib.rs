@@ -1,4 +1,4 @@
-//! Constraints over bit-vectors: terms, models, and a chain of solvers.
+//! Constraints over bit-vectors and floats: terms, models, and a chain of solvers.
 //!
 //! - [`Terms`] is a hash-consed arena; its constructors simplify.
 //! - [`Model`] assigns values to variables; [`evaluate`] gives the value of a term under one.
@@ -10,8 +10,10 @@
 mod answer;
 mod chain;
 mod display;
+mod floats;
 mod hash;
 mod layers;
+mod library;
 mod model;
 mod semantics;
 mod simplify;
@@ -21,6 +23,8 @@ mod terms;
 
 pub use answer::{Answer, Evidence, Layer, Reason, Solved, Statistics};
 pub use display::Displayed;
+pub use floats::{FloatOp, float_value};
+pub use library::MathFunction;
 pub use model::{Evaluator, Model, evaluate, holds};
 pub use smt::smt_worker_main;
 pub use solver::{Limits, Solver, SolverSettings};

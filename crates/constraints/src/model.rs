@@ -1,5 +1,6 @@
 //! Assignments of values to variables, and the value of a term under one.
 
+use crate::floats::float_value;
 use crate::semantics;
 use crate::terms::{TermId, TermKind, Terms, VariableId};
 
@@ -149,6 +150,10 @@ impl Evaluator {
             TermKind::ZeroExtend(a) => self.known(a)?,
             TermKind::SignExtend(a) => {
                 semantics::truncate(semantics::signed(self.known(a)?, terms.width(a)) as u128, width)
+            }
+            TermKind::Float(op, a, b, c) => {
+                let optional = |term: Option<TermId>| term.map_or(Ok(0), |term| self.known(term));
+                float_value(op, terms.width(a), width, &[self.known(a)?, optional(b)?, optional(c)?])
             }
         })
     }

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::display::Displayed;
+use crate::floats::FloatOp;
 use crate::hash::FastMap;
 
 /// A term of one [`Terms`] arena.
@@ -130,6 +131,8 @@ pub enum TermKind {
     },
     ZeroExtend(TermId),
     SignExtend(TermId),
+    /// On IEEE bit patterns; as many operands as [`FloatOp::arity`] says, all of one width.
+    Float(FloatOp, TermId, Option<TermId>, Option<TermId>),
 }
 
 impl TermKind {
@@ -141,6 +144,7 @@ impl TermKind {
             TermKind::Extract { term, .. } => [Some(term), None, None],
             TermKind::Binary(_, a, b) | TermKind::Compare(_, a, b) => [Some(a), Some(b), None],
             TermKind::Concat { high, low } => [Some(high), Some(low), None],
+            TermKind::Float(_, a, b, c) => [Some(a), b, c],
             TermKind::IfThenElse { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
         };
         operands.into_iter().flatten()

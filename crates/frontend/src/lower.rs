@@ -14,6 +14,7 @@ mod calls;
 mod constants;
 mod dominators;
 mod emit;
+mod floats;
 mod function;
 mod instructions;
 mod intrinsics;

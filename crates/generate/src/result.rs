@@ -93,6 +93,8 @@ pub enum FindingKind {
     UninitialisedRead,
     UseAfterReturn,
     ShiftTooFar,
+    /// A float was converted to an integer type that cannot hold it.
+    FloatOutOfRange,
     AssertFailed,
     Abort,
     DoesNotReturn,
@@ -111,6 +113,7 @@ impl FindingKind {
             FindingKind::UninitialisedRead => "uninitialised_read",
             FindingKind::UseAfterReturn => "use_after_return",
             FindingKind::ShiftTooFar => "shift_too_far",
+            FindingKind::FloatOutOfRange => "float_out_of_range",
             FindingKind::AssertFailed => "assert_failed",
             FindingKind::Abort => "abort",
             FindingKind::DoesNotReturn => "does_not_return",

@@ -307,6 +307,7 @@ fn finding_kind(kind: FaultKind) -> FindingKind {
         FaultKind::Abort => FindingKind::Abort,
         FaultKind::AssertFailed => FindingKind::AssertFailed,
         FaultKind::ShiftTooFar => FindingKind::ShiftTooFar,
+        FaultKind::FloatOutOfRange => FindingKind::FloatOutOfRange,
     }
 }
 

@@ -74,6 +74,7 @@ pub enum Instruction {
     Binary(Binary),
     Compare(Compare),
     Cast(Cast),
+    Float(Float),
     Select {
         out: RegisterId,
         width: Width,
@@ -223,6 +224,83 @@ pub enum CastOp {
     Truncate,
     ZeroExtend,
     SignExtend,
+}
+
+/// An operation on IEEE 754 bit patterns of 32 or 64 bits, rounded to nearest, ties to even.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Float {
+    pub op: FloatOp,
+    /// Of the operands.
+    pub from: Width,
+    /// Of the result.
+    pub to: Width,
+    pub out: RegisterId,
+    /// As many as [`FloatOp::arity`] says.
+    pub operands: Vec<Operand>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+pub enum FloatOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    /// C's `fmod`.
+    Rem,
+    Sqrt,
+    Floor,
+    Ceil,
+    Trunc,
+    /// To the nearest integer, ties to even.
+    RoundEven,
+    /// To the nearest integer, ties away from zero.
+    RoundAway,
+    /// `a * b + c`, rounded once.
+    FusedMultiplyAdd,
+    /// The result has 1 bit.
+    Compare(FloatPredicate),
+    /// Integer results, rounded towards zero; out of range as the machine does it.
+    ToSigned,
+    ToUnsigned,
+    /// From integers.
+    FromSigned,
+    FromUnsigned,
+    /// Between widths.
+    Convert,
+}
+
+impl FloatOp {
+    pub fn arity(self) -> usize {
+        use FloatOp::*;
+        match self {
+            Add | Sub | Mul | Div | Rem | Compare(_) => 2,
+            FusedMultiplyAdd => 3,
+            Sqrt | Floor | Ceil | Trunc | RoundEven | RoundAway => 1,
+            ToSigned | ToUnsigned | FromSigned | FromUnsigned | Convert => 1,
+        }
+    }
+}
+
+/// When a comparison holds. It is false for a NaN, unless its name says otherwise.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+pub enum FloatPredicate {
+    Equal,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    /// Less or greater.
+    Different,
+    /// Neither is a NaN.
+    Ordered,
+    /// One is a NaN.
+    Unordered,
+    UnorderedOrEqual,
+    UnorderedOrGreater,
+    UnorderedOrGreaterOrEqual,
+    UnorderedOrLess,
+    UnorderedOrLessOrEqual,
+    UnorderedOrDifferent,
 }
 
 /// `out = base + constant + Σ index·scale`, indices sign-extended to 64 bits.

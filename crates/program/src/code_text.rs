@@ -10,8 +10,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::code::{
-    Address, Binary, BinaryOp, Call, Callee, Cast, CastOp, Code, Compare, CompareOp, Edge, Function, Global,
-    Instruction, Location, Operand, Terminator,
+    Address, Binary, BinaryOp, Call, Callee, Cast, CastOp, Code, Compare, CompareOp, Edge, Float, FloatOp, FloatPredicate,
+    Function, Global, Instruction, Location, Operand, Terminator,
 };
 use crate::{CodeFunctionId, GlobalId};
 
@@ -157,6 +157,7 @@ impl Display for Named<'_, &Instruction> {
             Instruction::Binary(binary) => write!(f, "{}", Named(code, binary)),
             Instruction::Compare(compare) => write!(f, "{}", Named(code, compare)),
             Instruction::Cast(cast) => write!(f, "{}", Named(code, cast)),
+            Instruction::Float(float) => write!(f, "{}", Named(code, float)),
             Instruction::Select { out, width, condition, then, otherwise } => {
                 write!(f, "{out} = select {width} {}, {}, {}", name(condition), name(then), name(otherwise))
             }
@@ -208,6 +209,20 @@ impl Display for Named<'_, &Cast> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Cast { op, from, to, out, value } = self.1;
         write!(f, "{out} = {op} {from} -> {to} {}", Named(self.0, value))
+    }
+}
+
+impl Display for Named<'_, &Float> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Float { op, from, to, out, operands } = self.1;
+        write!(f, "{out} = float {op} {from}")?;
+        if from != to && !matches!(op, FloatOp::Compare(_)) {
+            write!(f, " -> {to}")?;
+        }
+        for (index, operand) in operands.iter().enumerate() {
+            write!(f, "{}{}", if index == 0 { " " } else { ", " }, Named(self.0, operand))?;
+        }
+        Ok(())
     }
 }
 
@@ -333,6 +348,52 @@ impl Display for CastOp {
             CastOp::Truncate => "truncate",
             CastOp::ZeroExtend => "zero_extend",
             CastOp::SignExtend => "sign_extend",
+        })
+    }
+}
+
+impl Display for FloatOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FloatOp::Add => "add",
+            FloatOp::Sub => "sub",
+            FloatOp::Mul => "mul",
+            FloatOp::Div => "div",
+            FloatOp::Rem => "rem",
+            FloatOp::Sqrt => "sqrt",
+            FloatOp::Floor => "floor",
+            FloatOp::Ceil => "ceil",
+            FloatOp::Trunc => "trunc",
+            FloatOp::RoundEven => "round_even",
+            FloatOp::RoundAway => "round_away",
+            FloatOp::FusedMultiplyAdd => "fused_multiply_add",
+            FloatOp::Compare(predicate) => return write!(f, "compare {predicate}"),
+            FloatOp::ToSigned => "to_signed",
+            FloatOp::ToUnsigned => "to_unsigned",
+            FloatOp::FromSigned => "from_signed",
+            FloatOp::FromUnsigned => "from_unsigned",
+            FloatOp::Convert => "convert",
+        })
+    }
+}
+
+impl Display for FloatPredicate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FloatPredicate::Equal => "oeq",
+            FloatPredicate::Greater => "ogt",
+            FloatPredicate::GreaterOrEqual => "oge",
+            FloatPredicate::Less => "olt",
+            FloatPredicate::LessOrEqual => "ole",
+            FloatPredicate::Different => "one",
+            FloatPredicate::Ordered => "ord",
+            FloatPredicate::Unordered => "uno",
+            FloatPredicate::UnorderedOrEqual => "ueq",
+            FloatPredicate::UnorderedOrGreater => "ugt",
+            FloatPredicate::UnorderedOrGreaterOrEqual => "uge",
+            FloatPredicate::UnorderedOrLess => "ult",
+            FloatPredicate::UnorderedOrLessOrEqual => "ule",
+            FloatPredicate::UnorderedOrDifferent => "une",
         })
     }
 }

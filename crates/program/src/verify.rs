@@ -278,6 +278,7 @@ impl<'a> FunctionVerifier<'a> {
             Instruction::Binary(binary) => self.binary(binary),
             Instruction::Compare(compare) => self.compare(compare),
             Instruction::Cast(cast) => self.cast(cast),
+            Instruction::Float(float) => self.float(float),
             Instruction::Select { out, width, condition, then, otherwise } => {
                 self.has_width(*out, *width)?;
                 self.operands(&[(condition, 1), (then, *width), (otherwise, *width)])
@@ -344,6 +345,24 @@ impl<'a> FunctionVerifier<'a> {
         ensure(direction, || format!("{} from {from} to {to} bits", cast.op))?;
         self.has_width(cast.out, to)?;
         self.operand(&cast.value, from)
+    }
+
+    fn float(&self, float: &crate::code::Float) -> Verified {
+        use crate::code::FloatOp;
+        let (from, to) = (float.from, float.to);
+        let is_float = |width| matches!(width, 32 | 64);
+        let fits = match float.op {
+            FloatOp::Compare(_) => is_float(from) && to == 1,
+            FloatOp::ToSigned | FloatOp::ToUnsigned => is_float(from),
+            FloatOp::FromSigned | FloatOp::FromUnsigned => is_float(to),
+            FloatOp::Convert => is_float(from) && is_float(to) && from != to,
+            _ => is_float(from) && from == to,
+        };
+        ensure(fits, || format!("float {} from {from} to {to} bits", float.op))?;
+        let (have, want) = (float.operands.len(), float.op.arity());
+        ensure(have == want, || format!("float {} with {have} operands", float.op))?;
+        self.has_width(float.out, to)?;
+        float.operands.iter().try_for_each(|operand| self.operand(operand, from))
     }
 
     fn address(&self, address: &crate::code::Address) -> Verified {
@@ -431,6 +450,7 @@ fn outs(instruction: &Instruction) -> Vec<RegisterId> {
         Instruction::Binary(binary) => vec![binary.out],
         Instruction::Compare(compare) => vec![compare.out],
         Instruction::Cast(cast) => vec![cast.out],
+        Instruction::Float(float) => vec![float.out],
         Instruction::Address(address) => vec![address.out],
         Instruction::Call(call) => call.outs.clone(),
         Instruction::Select { out, .. }

@@ -36,7 +36,11 @@ impl Executor<'_, '_> {
         arguments: &[Value],
         outs: &[RegisterId],
     ) -> Step<Flow> {
-        if let Some(value) = self.call_stream(callee, arguments, outs)? {
+        let known = match self.call_stream(callee, arguments, outs)? {
+            None => self.call_mathematics(callee, arguments)?,
+            known => known,
+        };
+        if let Some(value) = known {
             outs.iter().for_each(|&out| self.set(out, value.clone()));
             return Ok(Flow::Next);
         }

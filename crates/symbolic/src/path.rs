@@ -145,6 +145,7 @@ pub enum FaultKind {
     /// C says nothing of what happens next; the path goes on as the machine does.
     SignedOverflow,
     ShiftTooFar,
+    FloatOutOfRange,
 }
 
 /// What limits a conclusion drawn from this path.

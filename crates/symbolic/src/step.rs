@@ -63,6 +63,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::Binary(binary) => self.binary(binary)?,
             Instruction::Compare(compare) => self.compare(compare)?,
             Instruction::Cast(cast) => self.cast(cast)?,
+            Instruction::Float(float) => self.float(float)?,
             Instruction::Select { out, width, condition, then, otherwise } => {
                 let value = self.select(*width, condition, then, otherwise)?;
                 self.set(*out, value);

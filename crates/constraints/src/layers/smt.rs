@@ -6,7 +6,7 @@ use super::{Decide, Query};
 use crate::answer::{Layer, Reason, Solved, Statistics};
 use crate::model::{Evaluator, Model};
 use crate::smt::{Backend, Verdict};
-use crate::terms::TermId;
+use crate::terms::{TermId, TermKind};
 
 /// The last layer: the SMT solver, in this process or in another. A model is checked on its slice already here, so
 /// that a wrong one is not remembered by the layers above.
@@ -37,6 +37,9 @@ impl Decide for Smt {
         if self.interrupt.load(Ordering::Relaxed) {
             return Solved::unknown(Reason::Interrupted, Layer::Smt);
         }
+        if has_floats(query) {
+            return Solved::unknown(Reason::FloatingPoint, Layer::Smt);
+        }
         let start = Instant::now();
         let verdict = self.backend.solve(query.terms, query.constraints);
         statistics.count_smt_call(start.elapsed());
@@ -58,6 +61,11 @@ fn completed(query: &Query<'_>, model: &Model) -> Model {
         }
     }
     completed
+}
+
+fn has_floats(query: &Query<'_>) -> bool {
+    let (graph, _) = crate::smt::wire::graph(query.terms, query.constraints);
+    graph.nodes.iter().any(|node| matches!(node.kind, TermKind::Float(..)))
 }
 
 fn rejected(constraint: TermId) -> Solved {

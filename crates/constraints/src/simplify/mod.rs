@@ -12,6 +12,7 @@
 mod arithmetic;
 mod bitwise;
 mod comparison;
+mod floats;
 mod selection;
 mod shape;
 

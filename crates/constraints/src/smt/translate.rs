@@ -161,6 +161,7 @@ impl Translation<'_> {
             TermKind::Concat { high, low } => Translated::Vector(self.vector(high).concat(self.vector(low))),
             TermKind::ZeroExtend(a) => Translated::Vector(self.zero_extend(a, node.width)),
             TermKind::SignExtend(a) => Translated::Vector(self.vector(a).sign_ext(node.width - self.width(a))),
+            TermKind::Float(..) => unreachable!("floats are not translated"),
         }
     }
 

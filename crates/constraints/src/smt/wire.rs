@@ -6,7 +6,9 @@
 
 use std::io;
 
+use crate::floats::FloatOp;
 use crate::hash::FastMap;
+use crate::library::MathFunction;
 use crate::solver::Limits;
 use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};
 
@@ -98,6 +100,7 @@ fn map_operands(kind: TermKind, f: impl Fn(TermId) -> TermId) -> TermKind {
         TermKind::Concat { high, low } => TermKind::Concat { high: f(high), low: f(low) },
         TermKind::ZeroExtend(a) => TermKind::ZeroExtend(f(a)),
         TermKind::SignExtend(a) => TermKind::SignExtend(f(a)),
+        TermKind::Float(op, a, b, c) => TermKind::Float(op, f(a), b.map(&f), c.map(&f)),
     }
 }
 
@@ -113,6 +116,8 @@ mod tag {
     pub const UNARY: u8 = 16;
     pub const COMPARE: u8 = 32;
     pub const BINARY: u8 = 48;
+    pub const FLOAT: u8 = 64;
+    pub const LIBRARY: u8 = 128;
 
     pub const SAT: u8 = 0;
     pub const UNSAT: u8 = 1;
@@ -241,6 +246,8 @@ fn tag_of(kind: &TermKind) -> u8 {
         TermKind::Concat { .. } => tag::CONCAT,
         TermKind::ZeroExtend(_) => tag::ZERO_EXTEND,
         TermKind::SignExtend(_) => tag::SIGN_EXTEND,
+        TermKind::Float(FloatOp::Library(function), ..) => tag::LIBRARY + place(MathFunction::ALL, function),
+        TermKind::Float(op, ..) => tag::FLOAT + place(&FloatOp::PLAIN, op),
     }
 }
 
@@ -317,6 +324,11 @@ impl Reader<'_> {
 
     fn operation(&mut self, tag: u8, position: u32) -> io::Result<TermKind> {
         let a = self.operand(position)?;
+        let library = || entry(MathFunction::ALL, tag, tag::LIBRARY).map(FloatOp::Library);
+        if let Some(op) = entry(&FloatOp::PLAIN, tag, tag::FLOAT).or_else(library) {
+            let mut next = |arity| (op.arity() >= arity).then(|| self.operand(position)).transpose();
+            return Ok(TermKind::Float(op, a, next(2)?, next(3)?));
+        }
         if let Some(op) = entry(&UnaryOp::ALL, tag, tag::UNARY) {
             return Ok(TermKind::Unary(op, a));
         }

@@ -16,6 +16,7 @@ use super::shape::Shape;
 pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function {
     let ty = value.value_type();
     let mut lowering = FunctionLowering::new(module);
+    lowering.fuses = value.target_features().split(',').any(|feature| feature == "+fma");
     let signature = lowering.signature(value);
     let blocks = match (&signature, value.blocks()) {
         (_, blocks) if blocks.is_empty() => IdVec::new(),
@@ -42,6 +43,8 @@ pub struct FunctionLowering<'a, 'm> {
     values: HashMap<Value<'m>, Vec<Operand>>,
     /// Addresses whose only use is a further address computation; they are folded into it.
     pub pending_addresses: HashMap<Value<'m>, PendingAddress>,
+    /// Whether `a * b + c` is one operation, because the function was compiled for a machine that has it.
+    pub fuses: bool,
     /// Sign extensions whose only use is an index of an address, which extends by itself.
     pub pending_indices: HashMap<Value<'m>, PendingIndex>,
 }
@@ -73,6 +76,7 @@ impl<'a, 'm> FunctionLowering<'a, 'm> {
             values: HashMap::new(),
             pending_addresses: HashMap::new(),
             pending_indices: HashMap::new(),
+            fuses: false,
         }
     }
 

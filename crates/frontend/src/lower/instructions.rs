@@ -1,6 +1,6 @@
 //! The dispatch over LLVM's instructions. It serves constant expressions too, which share their opcodes.
 
-use branchwise_program::code::{BinaryOp, CastOp, Operand};
+use branchwise_program::code::{BinaryOp, CastOp, FloatOp, Operand};
 
 use super::Unsupported;
 use super::function::FunctionLowering;
@@ -35,6 +35,17 @@ impl<'m> FunctionLowering<'_, 'm> {
             Opcode::LLVMBitCast => self.bit_cast(value),
             Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze => self.parts(operand(value, 0)?),
             Opcode::LLVMFNeg => self.float_negate(value),
+            Opcode::LLVMFAdd => self.float_binary(FloatOp::Add, value),
+            Opcode::LLVMFSub => self.float_binary(FloatOp::Sub, value),
+            Opcode::LLVMFMul => self.float_binary(FloatOp::Mul, value),
+            Opcode::LLVMFDiv => self.float_binary(FloatOp::Div, value),
+            Opcode::LLVMFRem => self.float_binary(FloatOp::Rem, value),
+            Opcode::LLVMFCmp => self.float_compare(value),
+            Opcode::LLVMFPToUI => self.float_cast(FloatOp::ToUnsigned, value),
+            Opcode::LLVMFPToSI => self.float_cast(FloatOp::ToSigned, value),
+            Opcode::LLVMUIToFP => self.float_cast(FloatOp::FromUnsigned, value),
+            Opcode::LLVMSIToFP => self.float_cast(FloatOp::FromSigned, value),
+            Opcode::LLVMFPTrunc | Opcode::LLVMFPExt => self.float_cast(FloatOp::Convert, value),
             Opcode::LLVMAlloca => self.stack_object(value),
             Opcode::LLVMLoad => self.load(value),
             Opcode::LLVMStore => self.store(value),
@@ -60,15 +71,6 @@ pub fn operand<'m>(value: Value<'m>, index: u32) -> Result<Value<'m>, Unsupporte
 
 fn unsupported_name(opcode: Opcode) -> &'static str {
     match opcode {
-        Opcode::LLVMFAdd => "float addition",
-        Opcode::LLVMFSub => "float subtraction",
-        Opcode::LLVMFMul => "float multiplication",
-        Opcode::LLVMFDiv => "float division",
-        Opcode::LLVMFRem => "float remainder",
-        Opcode::LLVMFCmp => "float comparison",
-        Opcode::LLVMFPToUI | Opcode::LLVMFPToSI => "float to integer conversion",
-        Opcode::LLVMUIToFP | Opcode::LLVMSIToFP => "integer to float conversion",
-        Opcode::LLVMFPTrunc | Opcode::LLVMFPExt => "float to float conversion",
         Opcode::LLVMVAArg => "va_arg",
         _ => "exception handling",
     }

@@ -1,6 +1,6 @@
 //! LLVM's intrinsics.
 
-use branchwise_program::code::{BinaryOp, CompareOp, Instruction, Operand, Width};
+use branchwise_program::code::{BinaryOp, CompareOp, FloatOp, FloatPredicate, Instruction, Operand, Width};
 
 use super::Unsupported;
 use super::bits::Checked;
@@ -35,6 +35,11 @@ enum Intrinsic {
     TrailingZeros,
     FloatAbsolute,
     FloatCopySign,
+    Float(FloatOp),
+    MultiplyAdd,
+    FloatExtreme(FloatPredicate),
+    FloatRoundToInteger(FloatOp),
+    FloatClass,
     PointerMask,
 }
 
@@ -94,6 +99,19 @@ fn known(stem: &str) -> Option<Intrinsic> {
         "cttz" => TrailingZeros,
         "fabs" => FloatAbsolute,
         "copysign" => FloatCopySign,
+        "sqrt" => Float(FloatOp::Sqrt),
+        "floor" => Float(FloatOp::Floor),
+        "ceil" => Float(FloatOp::Ceil),
+        "trunc" => Float(FloatOp::Trunc),
+        "rint" | "nearbyint" | "roundeven" => Float(FloatOp::RoundEven),
+        "round" => Float(FloatOp::RoundAway),
+        "fma" => Float(FloatOp::FusedMultiplyAdd),
+        "fmuladd" => MultiplyAdd,
+        "minnum" => FloatExtreme(FloatPredicate::Less),
+        "maxnum" => FloatExtreme(FloatPredicate::Greater),
+        "lround" | "llround" => FloatRoundToInteger(FloatOp::RoundAway),
+        "lrint" | "llrint" => FloatRoundToInteger(FloatOp::RoundEven),
+        "is.fpclass" => FloatClass,
         "ptrmask" => PointerMask,
         _ => return None,
     })
@@ -137,12 +155,17 @@ impl<'m> FunctionLowering<'_, 'm> {
             Intrinsic::TrailingZeros => self.unary_each(call, arguments, Emitter::trailing_zeros),
             Intrinsic::FloatAbsolute => self.unary_each(call, arguments, clear_sign),
             Intrinsic::FloatCopySign => self.binary_each(call, arguments, copy_sign),
+            Intrinsic::Float(op) => self.float_intrinsic(op, call, arguments),
+            Intrinsic::MultiplyAdd => self.multiply_add(call, arguments),
+            Intrinsic::FloatExtreme(predicate) => self.float_extreme(call, arguments, predicate),
+            Intrinsic::FloatRoundToInteger(op) => self.float_round_to_integer(op, call, arguments),
+            Intrinsic::FloatClass => self.float_class(call, arguments),
             Intrinsic::PointerMask => self.binary_each(call, arguments, |e, w, a, b| e.binary(BinaryOp::And, w, a, b)),
         }
     }
 
     /// Runs an expansion for every element of the result, with that element of every argument.
-    fn each(
+    pub fn each(
         &mut self,
         call: Value<'m>,
         mut expand: impl FnMut(&mut Emitter, Width, &[Operand]) -> Operand,
@@ -247,34 +270,9 @@ fn copy_sign(emit: &mut Emitter, width: Width, magnitude: Operand, sign: Operand
 }
 
 fn unsupported_name(name: &str) -> String {
-    const FLOATS: [&str; 20] = [
-        "fmuladd",
-        "fma",
-        "sqrt",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "nearbyint",
-        "round",
-        "roundeven",
-        "minnum",
-        "maxnum",
-        "pow",
-        "powi",
-        "sin",
-        "cos",
-        "exp",
-        "log",
-        "is.fpclass",
-        "ldexp",
-    ];
     let stem = name.strip_prefix("llvm.").unwrap_or(name);
     match stem {
         _ if stem.starts_with("va_") => "variable arguments".to_owned(),
-        _ if FLOATS.iter().any(|float| stem.strip_prefix(float).is_some_and(|rest| rest.starts_with('.'))) => {
-            format!("float intrinsic {name}")
-        }
         _ => format!("intrinsic {name}"),
     }
 }

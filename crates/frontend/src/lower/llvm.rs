@@ -15,7 +15,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
 pub use inkwell::llvm_sys::{
-    LLVMAtomicRMWBinOp as RmwOp, LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
+    LLVMAtomicRMWBinOp as RmwOp, LLVMIntPredicate as IntPredicate, LLVMRealPredicate as RealPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
     LLVMTypeKind as TypeKind, LLVMValueKind as ValueKind,
 };
 
@@ -236,6 +236,11 @@ impl<'m> Value<'m> {
         // SAFETY: callers hold an `icmp`.
         unsafe { LLVMGetICmpPredicate(self.0) }
     }
+    /// Only for `fcmp`.
+    pub fn real_predicate(self) -> RealPredicate {
+        // SAFETY: callers hold an `fcmp`.
+        unsafe { LLVMGetFCmpPredicate(self.0) }
+    }
     /// Only for `atomicrmw`.
     pub fn rmw_op(self) -> RmwOp {
         // SAFETY: callers hold an `atomicrmw`.
@@ -377,6 +382,21 @@ impl<'m> Value<'m> {
             let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
             let attribute = LLVMGetEnumAttributeAtIndex(self.0, parameter + 1, kind);
             (!attribute.is_null()).then(|| Type(LLVMGetTypeAttributeValue(attribute), PhantomData))
+        }
+    }
+    /// Only for functions: what of the machine the compiler was allowed to use, as `+sse,-avx`.
+    pub fn target_features(self) -> String {
+        const NAME: &str = "target-features";
+        // SAFETY: callers hold a function; the text of the attribute lives as long as the context.
+        unsafe {
+            let index = inkwell::llvm_sys::LLVMAttributeFunctionIndex;
+            let attribute = LLVMGetStringAttributeAtIndex(self.0, index, NAME.as_ptr().cast(), NAME.len() as u32);
+            if attribute.is_null() {
+                return String::new();
+            }
+            let mut length = 0;
+            let start = LLVMGetStringAttributeValue(attribute, &mut length);
+            String::from_utf8_lossy(text(start, length as usize)).into_owned()
         }
     }
     /// Only for functions.

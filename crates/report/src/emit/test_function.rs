@@ -109,6 +109,7 @@ fn is_open_ended(kind: FindingKind) -> bool {
         | FindingKind::InvalidPointer
         | FindingKind::SignedOverflow
         | FindingKind::ShiftTooFar
+        | FindingKind::FloatOutOfRange
         | FindingKind::UseAfterReturn
         | FindingKind::UninitialisedRead => true,
         FindingKind::NullDereference

@@ -1,6 +1,12 @@
 //! Refutation by bounds.
 
 mod backward;
+mod float_backward;
+mod float_forward;
+mod float_propagation;
+mod float_range;
+#[cfg(test)]
+mod float_tests;
 mod forward;
 mod propagation;
 mod range;
@@ -11,6 +17,7 @@ use crate::model::{Evaluator, Model};
 use crate::smt::wire;
 use crate::terms::VariableId;
 
+use float_range::FloatRange;
 use propagation::contracted;
 use range::Range;
 
@@ -37,10 +44,10 @@ impl<Inner> Intervals<Inner> {
 impl<Inner: Decide> Decide for Intervals<Inner> {
     fn decide(&mut self, query: &Query<'_>, statistics: &mut Statistics) -> Solved {
         let (graph, variables) = wire::graph(query.terms, query.constraints);
-        let Some(bounds) = contracted(&graph) else {
+        let Some((bounds, floats)) = contracted(&graph) else {
             return Solved::unsat(query.constraints.to_vec(), Layer::Intervals);
         };
-        let model = nearest_model(query, &variables, &bounds);
+        let model = nearest_model(query, &variables, &bounds, &floats);
         if self.satisfies(query, &model) {
             return Solved::sat(model, Layer::Intervals);
         }
@@ -101,7 +108,19 @@ impl Iterator for Points<'_> {
 }
 
 /// The hint, each value moved to the nearest one within its bounds.
-fn nearest_model(query: &Query<'_>, variables: &[VariableId], bounds: &[Range]) -> Model {
-    let nearest = |(&variable, bounds): (&VariableId, &Range)| (variable, bounds.nearest(query.hint.get(variable)));
-    variables.iter().zip(bounds).map(nearest).collect()
+fn nearest_model(
+    query: &Query<'_>,
+    variables: &[VariableId],
+    bounds: &[Range],
+    floats: &[Option<FloatRange>],
+) -> Model {
+    let nearest = |(&variable, (bounds, float)): (&VariableId, (&Range, &Option<FloatRange>))| {
+        let hint = query.hint.get(variable);
+        let value = match float {
+            Some(float) => float.nearest(hint),
+            None => bounds.nearest(hint),
+        };
+        (variable, value)
+    };
+    variables.iter().zip(bounds.iter().zip(floats)).map(nearest).collect()
 }

@@ -1,3 +1,5 @@
+use super::float_propagation::float_roles;
+use super::float_range::FloatRange;
 use super::range::Range;
 use super::{backward, forward};
 use crate::smt::wire::{Graph, GraphNode};
@@ -7,10 +9,11 @@ use crate::terms::{TermId, TermKind};
 /// `y < x` would take as many rounds as there are numbers.
 const MOST_ROUNDS: usize = 6;
 
-/// The bounds of the variables under the constraints, by the number of the variable; none if they exclude each other.
-pub(super) fn contracted(graph: &Graph) -> Option<Vec<Range>> {
+/// The bounds of the variables under the constraints, by the number of the variable, in the orders of integers and, for
+/// those that are used as floats, in that of floats; none if they exclude each other.
+pub(super) fn contracted(graph: &Graph) -> Option<(Vec<Range>, Vec<Option<FloatRange>>)> {
     let ranges = graph.nodes.iter().map(|node| Range::full(node.width)).collect();
-    let mut propagation = Propagation { graph, ranges, changed: false };
+    let mut propagation = Propagation { graph, ranges, floats: float_roles(graph), changed: false };
     for &constraint in &graph.constraints {
         propagation.narrow(constraint, Range::boolean(true))?;
     }
@@ -21,14 +24,16 @@ pub(super) fn contracted(graph: &Graph) -> Option<Vec<Range>> {
             break;
         }
     }
-    Some(propagation.bounds_of_variables())
+    Some(propagation.of_variables())
 }
 
-struct Propagation<'a> {
-    graph: &'a Graph,
+pub(super) struct Propagation<'a> {
+    pub graph: &'a Graph,
     /// By node. A term has one value in a model wherever it occurs, so bounds from all its uses apply together.
-    ranges: Vec<Range>,
-    changed: bool,
+    pub ranges: Vec<Range>,
+    /// By node, of those that are floats.
+    pub floats: Vec<Option<FloatRange>>,
+    pub changed: bool,
 }
 
 impl Propagation<'_> {
@@ -36,18 +41,20 @@ impl Propagation<'_> {
         for (place, node) in self.graph.nodes.iter().enumerate() {
             let range = self.forward(place, node);
             self.narrow(TermId(place as u32), range)?;
+            self.forward_float(place, node)?;
         }
         for (place, node) in self.graph.nodes.iter().enumerate().rev() {
+            self.backward_float(place, node)?;
             self.backward(self.ranges[place], node)?;
         }
         Some(())
     }
 
-    fn range(&self, term: TermId) -> Range {
+    pub(super) fn range(&self, term: TermId) -> Range {
         self.ranges[term.index()]
     }
 
-    fn narrow(&mut self, term: TermId, range: Range) -> Option<()> {
+    pub(super) fn narrow(&mut self, term: TermId, range: Range) -> Option<()> {
         let met = self.range(term).meet(range)?;
         self.changed |= met != self.range(term);
         self.ranges[term.index()] = met;
@@ -72,6 +79,7 @@ impl Propagation<'_> {
             TermKind::Concat { high, low } => forward::concat(self.range(high), self.range(low)),
             TermKind::ZeroExtend(a) => forward::zero_extend(self.range(a), node.width),
             TermKind::SignExtend(a) => forward::sign_extend(self.range(a), node.width),
+            TermKind::Float(op, a, b, _) => self.float_result(op, a, b, node.width),
         }
     }
 
@@ -102,6 +110,7 @@ impl Propagation<'_> {
             }
             TermKind::ZeroExtend(a) => self.narrow(a, backward::zero_extend(result, self.range(a))?),
             TermKind::SignExtend(a) => self.narrow(a, backward::sign_extend(result, self.range(a))?),
+            TermKind::Float(op, a, b, _) => self.narrow_converted(op, result, a, b),
         }
     }
 
@@ -112,11 +121,11 @@ impl Propagation<'_> {
         self.narrow(otherwise, ranges.2)
     }
 
-    fn bounds_of_variables(&self) -> Vec<Range> {
+    fn of_variables(&self) -> (Vec<Range>, Vec<Option<FloatRange>>) {
         // Variables are numbered in the order of their nodes.
         let is_variable = |node: &GraphNode| matches!(node.kind, TermKind::Variable(_));
-        let nodes = self.graph.nodes.iter().zip(&self.ranges);
-        nodes.filter(|(node, _)| is_variable(node)).map(|(_, &range)| range).collect()
+        let nodes = self.graph.nodes.iter().zip(self.ranges.iter().zip(&self.floats));
+        nodes.filter(|(node, _)| is_variable(node)).map(|(_, (&range, &float))| (range, float)).unzip()
     }
 }
 

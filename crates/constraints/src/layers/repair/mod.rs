@@ -1,5 +1,6 @@
 //! Repair of the hint by evaluation alone.
 
+mod floats;
 mod moves;
 
 use crate::answer::{Layer, Solved, Statistics};

@@ -36,8 +36,8 @@ pub(super) fn moves(terms: &Terms, model: &Model, evaluator: &mut Evaluator, con
 /// A term and the value that it should have.
 type Wish = (TermId, u128);
 
-struct Wishes<'a> {
-    terms: &'a Terms,
+pub(super) struct Wishes<'a> {
+    pub terms: &'a Terms,
     model: &'a Model,
     evaluator: &'a mut Evaluator,
     /// First in, first out: short ways to a variable are tried before long ones.
@@ -58,7 +58,7 @@ impl Wishes<'_> {
         found
     }
 
-    fn wish(&mut self, term: TermId, wanted: u128) {
+    pub(super) fn wish(&mut self, term: TermId, wanted: u128) {
         if self.terms.as_constant(term).is_some() || self.seen.len() >= MOST_WISHES || self.value(term) == wanted {
             return;
         }
@@ -67,7 +67,7 @@ impl Wishes<'_> {
         }
     }
 
-    fn value(&mut self, term: TermId) -> u128 {
+    pub(super) fn value(&mut self, term: TermId) -> u128 {
         self.evaluator.evaluate(self.terms, self.model, term)
     }
 
@@ -86,6 +86,7 @@ impl Wishes<'_> {
                 self.invert_extension(a, wanted, semantics::truncate(wanted, self.terms.width(a)))
             }
             TermKind::SignExtend(a) => self.invert_sign_extension(a, width, wanted),
+            TermKind::Float(op, a, b, c) => self.invert_float(op, [Some(a), b, c], width, wanted),
         }
     }
 

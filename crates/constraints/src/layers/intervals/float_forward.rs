@@ -1,0 +1,193 @@
+//! The range of a float result from the ranges of its operands. Rounding to nearest is monotone, so the ends of the
+//! result are the results of the ends, without any widening; only the sign of a zero is left open.
+
+use super::float_range::{FloatRange, bottom, compute, infinity, is_nan, number, place, place_of};
+use super::range::Range;
+use crate::floats::{FloatOp, float_value};
+
+/// The result of an operator between floats of one width. `same`: both operands are one term.
+pub(super) fn arithmetic(op: FloatOp, a: FloatRange, b: FloatRange, same: bool) -> FloatRange {
+    match op {
+        FloatOp::Add => sum(a, b),
+        FloatOp::Sub => sum(a, b.negated_numbers()),
+        FloatOp::Mul if same => square(a),
+        FloatOp::Mul => product(a, b),
+        FloatOp::Div => quotient(a, b),
+        FloatOp::Sqrt => root(a),
+        FloatOp::Floor | FloatOp::Ceil | FloatOp::Trunc | FloatOp::RoundEven | FloatOp::RoundAway => monotone(op, a),
+        _ => FloatRange::full(a.width),
+    }
+}
+
+impl FloatRange {
+    fn has(&self, place: i64) -> bool {
+        self.low <= place && place <= self.high
+    }
+
+    fn has_zero(&self) -> bool {
+        self.has(0) || self.has(-1)
+    }
+
+    fn has_infinity(&self) -> bool {
+        self.has(infinity(self.width)) || self.has(bottom(self.width))
+    }
+
+    /// As [`FloatRange::negated`]; what has no numbers stays so.
+    pub(super) fn negated_numbers(self) -> Self {
+        if self.has_numbers() { self.negated() } else { self }
+    }
+}
+
+/// From the results at the corners; if one of them is a NaN nothing is known of the numbers.
+fn from_corners(op: FloatOp, corners: &[[i64; 2]], width: u32, nan: bool) -> FloatRange {
+    let places: Option<Vec<i64>> = corners.iter().map(|corner| compute(op, corner, width)).collect();
+    let ends = places.and_then(|places| Some((*places.iter().min()?, *places.iter().max()?)));
+    match ends {
+        Some((low, high)) => FloatRange { width, low, high, nan }.with_both_zeros(),
+        None => FloatRange { nan: true, ..FloatRange::full(width) },
+    }
+}
+
+fn corners(a: FloatRange, b: FloatRange) -> [[i64; 2]; 4] {
+    [[a.low, b.low], [a.low, b.high], [a.high, b.low], [a.high, b.high]]
+}
+
+/// Nothing but NaN comes of operands without numbers.
+fn only_nan(a: FloatRange, b: FloatRange) -> Option<FloatRange> {
+    let none = !a.has_numbers() || !b.has_numbers();
+    none.then_some(FloatRange { width: a.width, low: 1, high: 0, nan: true })
+}
+
+fn sum(a: FloatRange, b: FloatRange) -> FloatRange {
+    if let Some(range) = only_nan(a, b) {
+        return range;
+    }
+    let (top, bottom) = (infinity(a.width), bottom(a.width));
+    let nan = a.nan || b.nan || (a.has(top) && b.has(bottom)) || (a.has(bottom) && b.has(top));
+    from_corners(FloatOp::Add, &[[a.low, b.low], [a.high, b.high]], a.width, nan)
+}
+
+fn product(a: FloatRange, b: FloatRange) -> FloatRange {
+    if let Some(range) = only_nan(a, b) {
+        return range;
+    }
+    let nan = a.nan || b.nan || (a.has_zero() && b.has_infinity()) || (a.has_infinity() && b.has_zero());
+    from_corners(FloatOp::Mul, &corners(a, b), a.width, nan)
+}
+
+/// The factors are equal, so there is no zero times infinity and the sign is known.
+fn square(a: FloatRange) -> FloatRange {
+    if let Some(range) = only_nan(a, a) {
+        return range;
+    }
+    let size = a.magnitude();
+    from_corners(FloatOp::Mul, &[[size.low, size.low], [size.high, size.high]], a.width, a.nan)
+}
+
+fn quotient(a: FloatRange, b: FloatRange) -> FloatRange {
+    if let Some(range) = only_nan(a, b) {
+        return range;
+    }
+    if b.has_zero() {
+        return FloatRange::full(a.width);
+    }
+    let nan = a.nan || b.nan || (a.has_infinity() && b.has_infinity());
+    from_corners(FloatOp::Div, &corners(a, b), a.width, nan)
+}
+
+fn root(a: FloatRange) -> FloatRange {
+    let nan = a.nan || a.low < -1;
+    if !a.has_numbers() || a.high < -1 {
+        return FloatRange { width: a.width, low: 1, high: 0, nan: true };
+    }
+    let low = a.low.max(-1);
+    from_corners(FloatOp::Sqrt, &[[low, 0], [a.high, 0]], a.width, nan)
+}
+
+fn monotone(op: FloatOp, a: FloatRange) -> FloatRange {
+    match only_nan(a, a) {
+        Some(range) => range,
+        None => from_corners(op, &[[a.low, 0], [a.high, 0]], a.width, a.nan),
+    }
+}
+
+pub(super) fn convert(a: FloatRange, width: u32) -> FloatRange {
+    if !a.has_numbers() {
+        return FloatRange { width, ..a };
+    }
+    let end = |place| place_of(number(place, a.width), width);
+    FloatRange { width, low: end(a.low), high: end(a.high), nan: a.nan }
+}
+
+/// From integers of the range.
+pub(super) fn from_integer(op: FloatOp, a: Range, width: u32) -> FloatRange {
+    let (low, high) = match op {
+        FloatOp::FromSigned => (a.least as u128, a.most as u128),
+        _ => (a.low, a.high),
+    };
+    let end = |value| place(float_value(op, a.width, width, &[crate::semantics::truncate(value, a.width)]), width);
+    FloatRange::numbers(end(low), end(high), width)
+}
+
+/// To integers: known only if all values fit.
+pub(super) fn to_integer(op: FloatOp, a: FloatRange, width: u32) -> Range {
+    let full = Range::full(width);
+    if a.nan || !a.has_numbers() || width > 64 {
+        return full;
+    }
+    let (low, high) = (number(a.low, a.width).trunc(), number(a.high, a.width).trunc());
+    let limit = 2_f64.powi(width as i32 - 1);
+    let range = match op {
+        FloatOp::ToSigned if low >= -limit && high < limit => Range::signed(low as i128, high as i128, width),
+        FloatOp::ToUnsigned if low >= 0.0 && high < 2.0 * limit => Range::unsigned(low as u128, high as u128, width),
+        _ => None,
+    };
+    range.unwrap_or(full)
+}
+
+/// What a comparison says, if it says one thing for all values. `same`: both operands are one term.
+pub(super) fn compare(op: FloatOp, a: FloatRange, b: FloatRange, same: bool) -> Range {
+    let numbers = a.has_numbers() && b.has_numbers();
+    let nan = a.nan || b.nan;
+    let (low, high) = ((a.low, b.low), (a.high, b.high));
+    let ((always, never), reflexive) = match op {
+        FloatOp::Unordered => return unordered(a, b),
+        FloatOp::Less => ((less(high.0, low.1), !less(low.0, high.1)), false),
+        FloatOp::LessOrEqual => ((!less(low.1, high.0), less(high.1, low.0)), true),
+        _ => {
+            let apart = less(high.0, low.1) || less(high.1, low.0);
+            ((a.as_number().is_some() && a.as_number().map(joined) == b.as_number().map(joined), apart), true)
+        }
+    };
+    match () {
+        () if !numbers || never => Range::boolean(false),
+        () if (always || (same && reflexive)) && !nan => Range::boolean(true),
+        () => Range::full(1),
+    }
+}
+
+fn unordered(a: FloatRange, b: FloatRange) -> Range {
+    match () {
+        () if !a.nan && !b.nan => Range::boolean(false),
+        () if !a.has_numbers() || !b.has_numbers() => Range::boolean(true),
+        () => Range::full(1),
+    }
+}
+
+/// In the order of numbers, where the zeros are equal.
+fn less(a: i64, b: i64) -> bool {
+    joined(a) < joined(b)
+}
+
+/// Both zeros at one place.
+fn joined(place: i64) -> i64 {
+    if place == -1 { 0 } else { place }
+}
+
+/// The range of a constant.
+pub(super) fn constant(value: u128, width: u32) -> FloatRange {
+    match is_nan(value, width) {
+        true => FloatRange { width, low: 1, high: 0, nan: true },
+        false => FloatRange::numbers(place(value, width), place(value, width), width),
+    }
+}
