@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
-use branchwise_program::{FunctionId, MarkerId};
+use branchwise_program::{FunctionId, MarkerId, TypeId};
 use clang_sys::*;
 
-use crate::cfg::{Builder, Flow};
+use crate::cfg::{Builder, Flow, never_returns};
 use crate::clang::{self, Cursor, ParsedUnit};
 use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
@@ -20,6 +20,7 @@ use crate::marking::{self, Insertion};
 use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
 use crate::preprocess::{clean_flags, coverage_dump, preprocess};
+use crate::stubs::{self, Undefined, Written};
 use crate::syntax::SyntaxTree;
 use crate::{FrontendError, Source, Toolchain, Unit};
 
@@ -72,11 +73,13 @@ impl Job<'_> {
             globals: Globals::of_unit(&declarations),
             insertions: Vec::new(),
             points: Vec::new(),
+            stubs: String::new(),
         };
         // The main file is the first of the map even if a header defines the first function.
         unit.files.id(self.path);
         let bodies = pair_bodies(&functions, &user_functions(&original_declarations));
         unit.add_functions(&bodies, &regions);
+        unit.add_stubs(&declarations);
         Ok(unit.finish(&bodies))
     }
 
@@ -90,6 +93,12 @@ impl Job<'_> {
         let names: Vec<String> = functions.iter().map(|function| function.spelling()).collect();
         let text = self.include() + &drivers::keep_alive(&names);
         Ok(coverage::parse_dump(&coverage_dump(self.toolchain, &text, &self.flags)?))
+    }
+
+    /// Whether the text can stand behind the unit's.
+    fn compiles(&self, behind: &str) -> bool {
+        let text = format!("{}{}{behind}", drivers::PRELUDE, self.preprocessed);
+        ParsedUnit::parse(Path::new("branchwise-stubs.i"), Some(&text), &self.parse_flags("cpp-output")).is_ok()
     }
 
     fn include(&self) -> String {
@@ -136,6 +145,8 @@ struct UnitBuilder<'a, 'u> {
     globals: Globals<'u>,
     insertions: Vec<Insertion>,
     points: Vec<Point>,
+    /// Definitions of what nobody defines.
+    stubs: String,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -193,6 +204,8 @@ impl<'u> UnitBuilder<'_, 'u> {
         let number = self.map.functions.next_id();
         let driven = Driven { number: number.0, name: &name, function, globals: &globals };
         let driver = drivers::driver(&driven).map(|_| drivers::driver_name(number.0));
+        let type_id = self.types.id(function.clang_type());
+        self.types.functions.insert(name.clone(), type_id);
         let parameters = self.parameters(function);
         let inputs = self.inputs(&parameters, &globals);
         let markers: Vec<MarkerId> = plan.markers;
@@ -214,6 +227,27 @@ impl<'u> UnitBuilder<'_, 'u> {
             calls: flow.calls,
             name,
         });
+    }
+
+    /// Definitions for what the unit uses and nobody defines. One that the compiler refuses (a type of a prototype's
+    /// own scope) is left out, and a call of that function is not supported.
+    fn add_stubs(&mut self, declarations: &[Cursor<'u>]) {
+        let text = &self.job.preprocessed;
+        let mut undefined =
+            stubs::undefined_functions(declarations, &mut self.types, |function| never_returns(function, text));
+        let mut pointed = stubs::pointed_functions(&self.types);
+        let (map, types) = (&self.map, &self.types);
+        let mut written = Written::of(&undefined, &pointed, map, types);
+        if !written.stubs.is_empty() && !self.job.compiles(&written.text) {
+            let compiles = |functions: &[Undefined], pointed: &[TypeId]| {
+                self.job.compiles(&Written::of(functions, pointed, map, types).text)
+            };
+            undefined.retain(|function| compiles(std::slice::from_ref(function), &[]));
+            pointed.retain(|&type_id| compiles(&[], &[type_id]));
+            written = Written::of(&undefined, &pointed, map, types);
+        }
+        (self.map.feeds, self.map.callables, self.map.stubs) = (written.feeds, written.callables, written.stubs);
+        self.stubs = written.text;
     }
 
     fn parameters(&mut self, function: Cursor<'u>) -> Vec<Parameter> {
@@ -257,7 +291,7 @@ impl<'u> UnitBuilder<'_, 'u> {
     }
 
     fn driver_text(&self, bodies: &[Body<'u>]) -> String {
-        let mut text = String::new();
+        let mut text = self.stubs.clone();
         for global in self.globals.variables.iter().filter(|global| global.definition().is_none()) {
             text += &drivers::tentative_definition(*global);
         }

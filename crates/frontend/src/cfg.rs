@@ -576,7 +576,7 @@ const NEVER_RETURNS: &[&str] = &[
 ];
 
 /// GNU attributes are part of the type; `_Noreturn` only stands in the declaration.
-fn never_returns(callee: crate::clang::Cursor<'_>, text: &str) -> bool {
+pub(crate) fn never_returns(callee: crate::clang::Cursor<'_>, text: &str) -> bool {
     if NEVER_RETURNS.contains(&callee.spelling().as_str()) || callee.clang_type().spelling().contains("noreturn") {
         return true;
     }

@@ -395,6 +395,21 @@ impl<'u> ClangType<'u> {
         self.with(unsafe { clang_getPointeeType(self.raw) })
     }
 
+    /// The result of a function type.
+    pub fn function_result(self) -> ClangType<'u> {
+        self.with(unsafe { clang_getResultType(self.raw) })
+    }
+
+    /// The parameters of a function type, after adjustment.
+    pub fn function_parameters(self) -> Vec<ClangType<'u>> {
+        let count = unsafe { clang_getNumArgTypes(self.raw) }.max(0);
+        (0..count).map(|index| self.with(unsafe { clang_getArgType(self.raw, index as u32) })).collect()
+    }
+
+    pub fn is_variadic_function(self) -> bool {
+        unsafe { clang_isFunctionTypeVariadic(self.raw) != 0 }
+    }
+
     pub fn element(self) -> ClangType<'u> {
         self.with(unsafe { clang_getArrayElementType(self.raw) })
     }

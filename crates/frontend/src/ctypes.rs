@@ -10,11 +10,16 @@ use branchwise_program::types::{Field, Type, TypeKind, TypeTable};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
+use crate::signatures::Signature;
 
 #[derive(Default)]
 pub(crate) struct Types {
     pub table: TypeTable,
     ids: HashMap<String, TypeId>,
+    /// Of every function type in the table; an error names the type that cannot be written down.
+    pub signatures: HashMap<TypeId, Result<Signature, String>>,
+    /// The types of the unit's functions, by name.
+    pub functions: HashMap<String, TypeId>,
 }
 
 impl Types {
@@ -33,6 +38,10 @@ impl Types {
         });
         self.ids.insert(key, id);
         let kind = self.kind(canonical);
+        if kind == TypeKind::Function {
+            let signature = Signature::of(canonical, self);
+            self.signatures.insert(id, signature);
+        }
         self.table[id].kind = kind;
         id
     }

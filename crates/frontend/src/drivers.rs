@@ -81,7 +81,7 @@ fn parameter_type(declared: ClangType<'_>) -> Result<String, String> {
 }
 
 /// clang writes types without a name as `struct (unnamed at file.c:1:2)`.
-fn is_unspellable(spelling: &str) -> bool {
+pub(crate) fn is_unspellable(spelling: &str) -> bool {
     spelling.contains("(unnamed") || spelling.contains("(anonymous")
 }
 

@@ -20,6 +20,8 @@ mod marking;
 mod places;
 mod plan;
 mod preprocess;
+mod signatures;
+mod stubs;
 mod syntax;
 mod toolchain;
 

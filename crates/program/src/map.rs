@@ -17,6 +17,8 @@ pub struct Map {
     pub feeds: IdVec<FeedId, Feed>,
     /// What function pointers among the inputs may point to, by the number in the generated table.
     pub callables: IdVec<CallableId, Callable>,
+    /// Generated definitions of functions that no file defines, callables among them.
+    pub stubs: Vec<Stub>,
 }
 
 /// A sequence of values that the program asks for while it runs: each call of a stub takes the next one. A sequence
@@ -48,6 +50,17 @@ pub struct Callable {
     pub type_id: TypeId,
     /// Generated for pointers of this type, not the user's.
     pub stub: bool,
+}
+
+/// A generated function. It returns what its feed says and changes nothing but what its parameters' feeds say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stub {
+    /// As the translation unit names it.
+    pub name: String,
+    /// Name in the object code.
+    pub symbol: String,
+    /// The C text; it calls `__bw_feed`, `__bw_assume`, `__bw_end` (of the test, with a status) and `__bw_abort`.
+    pub definition: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

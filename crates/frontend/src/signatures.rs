@@ -1,0 +1,101 @@
+//! What a generated function of a given type looks like: its result, its parameters, and what it writes through them.
+
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use branchwise_program::TypeId;
+use clang_sys::*;
+
+use crate::clang::ClangType;
+use crate::ctypes::{Types, is_arithmetic};
+use crate::drivers::is_unspellable;
+
+/// Larger objects are not given new contents through a parameter.
+const MOST_WRITTEN_BYTES: u64 = 4096;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Signature {
+    /// `None` for `void`.
+    pub result: Option<Fed>,
+    pub parameters: Vec<Formal>,
+    pub variadic: bool,
+    pub returns: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Formal {
+    /// The parameter's type, ready for a declaration.
+    pub declared: String,
+    /// What a function that nobody defines writes through it.
+    pub written: Option<Fed>,
+    /// The real function could change memory through it that the generated one leaves alone.
+    pub left_alone: bool,
+}
+
+/// A value that a generated function asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Fed {
+    pub declared: String,
+    pub type_id: TypeId,
+    pub record: bool,
+}
+
+impl Signature {
+    /// Of a canonical function type; the error names the type that cannot be written down.
+    pub fn of(function: ClangType<'_>, types: &mut Types) -> Result<Signature, String> {
+        let result = function.function_result();
+        let result = if result.kind() == CXType_Void { None } else { Some(fed(result, types)?) };
+        let mut parameters = Vec::new();
+        for parameter in function.function_parameters() {
+            let declared = declared(parameter)?;
+            let written = if is_written(parameter) { fed(parameter.pointee(), types).ok() } else { None };
+            let changeable = parameter.kind() == CXType_Pointer && !parameter.pointee().canonical().is_const();
+            let left_alone = changeable && written.is_none();
+            parameters.push(Formal { declared, written, left_alone });
+        }
+        // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
+        let variadic = function.is_variadic_function() && !parameters.is_empty();
+        Ok(Signature { result, parameters, variadic, returns: !function.spelling().contains("noreturn") })
+    }
+}
+
+fn fed(value: ClangType<'_>, types: &mut Types) -> Result<Fed, String> {
+    let record = value.canonical().kind() == CXType_Record;
+    Ok(Fed { declared: declared(value)?, type_id: types.id(value), record })
+}
+
+fn declared(written: ClangType<'_>) -> Result<String, String> {
+    let spelling = written.unqualified().spelling();
+    match spelling {
+        // The compiler's own array type, whose structure has no name in C.
+        list if list.contains("__va_list_tag") => Ok("__builtin_va_list".into()),
+        spelling if is_unspellable(&spelling) => Err(spelling),
+        spelling => Ok(format!("__typeof__({spelling})")),
+    }
+}
+
+/// Numbers and complete structures that the function may change. Text stays as it is: what is written through a
+/// `char *` is an array whose length nobody knows.
+fn is_written(parameter: ClangType<'_>) -> bool {
+    let target = parameter.pointee().canonical();
+    if parameter.canonical().kind() != CXType_Pointer || target.is_const() {
+        return false;
+    }
+    let size = target.size().unwrap_or(0);
+    let system = || target.declaration().in_system_header();
+    match target.kind() {
+        CXType_Char_S | CXType_Char_U => false,
+        CXType_Record => (1..=MOST_WRITTEN_BYTES).contains(&size) && !(system() && holds_pointers(target)),
+        _ => is_arithmetic(target) && size > 0,
+    }
+}
+
+/// The structures of the C library with pointers inside (`FILE`) are its own business.
+fn holds_pointers(value: ClangType<'_>) -> bool {
+    match value.kind() {
+        CXType_Pointer => true,
+        CXType_ConstantArray => holds_pointers(value.element().canonical()),
+        CXType_Record => value.fields().into_iter().any(|field| holds_pointers(field.clang_type().canonical())),
+        _ => false,
+    }
+}

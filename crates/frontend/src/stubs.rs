@@ -1,0 +1,255 @@
+//! Generated definitions for functions that the unit uses and nobody defines, and for function pointers among the
+//! inputs: each call takes the next value of a feed. Also the table of what function pointers may point to.
+
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub};
+use branchwise_program::types::TypeKind;
+use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
+use clang_sys::*;
+
+use crate::clang::{Cursor, file_location, presumed_location};
+use crate::ctypes::Types;
+use crate::lower::library::is_modelled;
+use crate::signatures::{Fed, Signature};
+
+/// Declarations that only stubs need: how a function that never returns ends the test.
+const ENDS: &str = "\
+extern void __bw_end(int) __asm__(\"_exit\") __attribute__((noreturn));
+extern void __bw_abort(void) __asm__(\"abort\") __attribute__((noreturn));
+";
+
+/// Functions of the C library whose results no model could predict.
+const INPUTS_BY_NATURE: [&str; 10] =
+    ["rand", "random", "time", "clock", "getpid", "getppid", "getuid", "lrand48", "mrand48", "rand_r"];
+
+/// Functions that the execution knows.
+const KNOWN: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
+
+/// Headers of functions that always give the same for the same arguments, or that leave the usual flow: no inputs.
+const FIXED_MEANING: [&str; 9] = [
+    "math.h", "ctype.h", "string.h", "strings.h", "complex.h", "fenv.h", "setjmp.h", "wctype.h", "wchar.h",
+];
+
+/// A function that the unit uses and nobody defines.
+pub(crate) struct Undefined {
+    pub name: String,
+    pub symbol: String,
+    pub type_id: TypeId,
+    /// Names of its parameters, empty where there is none.
+    parameters: Vec<String>,
+    returns: bool,
+}
+
+/// The function types that pointers of the table point to.
+pub(crate) fn pointed_functions(types: &Types) -> Vec<TypeId> {
+    let target = |kind: &TypeKind| match kind {
+        TypeKind::Pointer { target, .. } if types.table[*target].kind == TypeKind::Function => Some(*target),
+        _ => None,
+    };
+    let targets: BTreeSet<TypeId> = types.table.values().filter_map(|pointer| target(&pointer.kind)).collect();
+    targets.into_iter().collect()
+}
+
+/// In the order of their first use. `never_returns`: what the control-flow graphs take for such a function.
+pub(crate) fn undefined_functions<'u>(
+    declarations: &[Cursor<'u>],
+    types: &mut Types,
+    never_returns: impl Fn(Cursor<'u>) -> bool,
+) -> Vec<Undefined> {
+    let mut used = Vec::new();
+    let ours = |cursor: &&Cursor<'u>| !cursor.in_system_header();
+    for &declaration in declarations.iter().filter(ours) {
+        if matches!(declaration.kind(), CXCursor_FunctionDecl | CXCursor_VarDecl) {
+            collect_used(declaration, &mut used);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    used.retain(|function| seen.insert(function.spelling()) && is_candidate(*function));
+    let mut undefined = Vec::new();
+    for function in used {
+        let type_id = types.id(function.clang_type());
+        let returns = !never_returns(function);
+        let signature = types.signatures.get(&type_id);
+        if function.in_system_header() && !(returns && signature.is_some_and(|it| may_stand_in(function, it))) {
+            continue;
+        }
+        undefined.push(Undefined {
+            name: function.spelling(),
+            symbol: function.mangled().trim_start_matches('\u{1}').to_owned(),
+            type_id,
+            parameters: function.arguments().into_iter().map(Cursor::spelling).collect(),
+            returns,
+        });
+    }
+    undefined
+}
+
+fn collect_used<'u>(cursor: Cursor<'u>, used: &mut Vec<Cursor<'u>>) {
+    if cursor.kind() == CXCursor_DeclRefExpr {
+        let function = cursor.referenced().filter(|function| function.kind() == CXCursor_FunctionDecl);
+        used.extend(function.filter(|function| function.definition().is_none()));
+    }
+    cursor.children().into_iter().for_each(|child| collect_used(child, used));
+}
+
+/// Not one of the compiler's own functions (which stand in no file), and not one whose meaning is known.
+fn is_candidate(function: Cursor<'_>) -> bool {
+    let name = function.spelling();
+    let declared = file_location(function.location()).file.is_some();
+    let reserved = name.starts_with('_') && (!declared || function.in_system_header());
+    let ours = name.starts_with("__bw_") || name.starts_with("__builtin_");
+    !reserved && !ours && !KNOWN.contains(&name.as_str()) && !is_modelled(&name)
+}
+
+/// A function of the C library that any value may come from and that changes nothing else.
+fn may_stand_in(function: Cursor<'_>, signature: &Result<Signature, String>) -> bool {
+    if INPUTS_BY_NATURE.contains(&function.spelling().as_str()) {
+        return true;
+    }
+    let (header, ..) = presumed_location(function.location());
+    let fixed = header.file_name().is_some_and(|name| FIXED_MEANING.iter().any(|fixed| name == *fixed));
+    let harmless = |it: &Signature| !it.variadic && !it.parameters.iter().any(|parameter| parameter.left_alone);
+    !fixed && !header.to_string_lossy().contains("/bits/math") && signature.as_ref().is_ok_and(harmless)
+}
+
+/// Generated definitions, and what they add to the map.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub text: String,
+    pub feeds: IdVec<FeedId, Feed>,
+    pub callables: IdVec<CallableId, Callable>,
+    pub stubs: Vec<Stub>,
+}
+
+impl Written {
+    /// Definitions of these functions, and of one for each of these types of function pointers.
+    pub fn of(functions: &[Undefined], pointed: &[TypeId], map: &Map, types: &Types) -> Written {
+        let mut writer = Writer { map, types, written: Written { text: ENDS.to_string(), ..Written::default() } };
+        writer.undefined(functions);
+        writer.callables(pointed);
+        writer.written
+    }
+}
+
+struct Writer<'m> {
+    map: &'m Map,
+    types: &'m Types,
+    written: Written,
+}
+
+impl Writer<'_> {
+    /// Definitions for functions that nobody defines.
+    fn undefined(&mut self, functions: &[Undefined]) {
+        for function in functions {
+            let Some(Ok(signature)) = self.types.signatures.get(&function.type_id) else { continue };
+            let name = function.name.clone();
+            let owner = Owner { called: format!("{name}()"), name, parameters: &function.parameters };
+            let body = match function.name.as_str() {
+                "__VERIFIER_assume" if signature.parameters.len() == 1 => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
+                "__VERIFIER_error" | "reach_error" => "  __bw_abort();\n".to_string(),
+                _ if !function.returns || !signature.returns => "  __bw_end(1);\n".to_string(),
+                _ => self.body(&owner, signature),
+            };
+            let definition = definition(&function.name, signature, &body);
+            self.written.text += &definition;
+            self.written.stubs.push(Stub { name: function.name.clone(), symbol: function.symbol.clone(), definition });
+        }
+    }
+
+    /// What function pointers among the inputs may point to: the user's functions of that type, and one generated.
+    fn callables(&mut self, pointed: &[TypeId]) {
+        for &type_id in pointed {
+            self.add_fitting(type_id);
+            self.add_generated(type_id);
+        }
+        if !self.written.callables.is_empty() {
+            let entry = |callable: &Callable| format!("(void *){}, ", callable.name);
+            let entries: String = self.written.callables.values().map(entry).collect();
+            let _ = writeln!(self.written.text, "void *const __bw_callables[] = {{{entries}}};");
+        }
+    }
+
+    fn add_fitting(&mut self, type_id: TypeId) {
+        let fits = |name: &str| self.types.functions.get(name) == Some(&type_id) && name != "main";
+        let fitting: Vec<(String, String)> = self
+            .map
+            .functions
+            .values()
+            .filter(|function| fits(&function.name))
+            .map(|function| (function.name.clone(), function.symbol.clone()))
+            .collect();
+        for (name, symbol) in fitting {
+            self.written.callables.push(Callable { name, symbol, type_id, stub: false });
+        }
+    }
+
+    fn add_generated(&mut self, type_id: TypeId) {
+        let Some(Ok(signature)) = self.types.signatures.get(&type_id) else { return };
+        let name = format!("__bw_function_{}", self.written.callables.next_id().index());
+        let called = format!("({})()", self.types.table[type_id].spelling);
+        let owner = Owner { called, name: name.clone(), parameters: &[] };
+        let body = match signature.returns {
+            true => self.body(&owner, signature),
+            false => "  __bw_end(1);\n".to_string(),
+        };
+        let definition = definition(&name, signature, &body);
+        self.written.text += &definition;
+        self.written.stubs.push(Stub { name: name.clone(), symbol: name.clone(), definition });
+        self.written.callables.push(Callable { name: name.clone(), symbol: name, type_id, stub: true });
+    }
+
+    fn body(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
+        let mut body = String::new();
+        for (index, parameter) in signature.parameters.iter().enumerate() {
+            let Some(fed) = &parameter.written else { continue };
+            let shown = owner.parameters.get(index).filter(|name| !name.is_empty());
+            let shown = shown.map_or(format!("*argument {}", index + 1), |name| format!("*{name}"));
+            let origin = FeedOrigin::StubParameter { function: owner.name.clone(), parameter: index };
+            let feed = self.feed(format!("{shown} of {}", owner.called), fed, origin);
+            let assign = match fed.record {
+                // A structure with a constant member cannot be assigned.
+                true => format!("__builtin_memcpy((void *)__bw_p{index}, &__bw_v, sizeof __bw_v)"),
+                false => format!("*__bw_p{index} = __bw_v"),
+            };
+            let declared = &fed.declared;
+            let ask = format!("{declared} __bw_v; __bw_feed(&__bw_v, {feed}, sizeof __bw_v)");
+            let _ = writeln!(body, "  if (__bw_p{index}) {{ {ask}; {assign}; }}");
+        }
+        if let Some(fed) = &signature.result {
+            let origin = FeedOrigin::StubResult { function: owner.name.clone() };
+            let feed = self.feed(owner.called.clone(), fed, origin);
+            let declared = &fed.declared;
+            let _ = writeln!(body, "  {declared} __bw_r; __bw_feed(&__bw_r, {feed}, sizeof __bw_r); return __bw_r;");
+        }
+        body
+    }
+
+    fn feed(&mut self, name: String, fed: &Fed, origin: FeedOrigin) -> usize {
+        self.written.feeds.push(Feed { name, type_id: fed.type_id, origin }).index()
+    }
+}
+
+/// Whose values are asked for.
+struct Owner<'a> {
+    name: String,
+    /// As reports name a call of it.
+    called: String,
+    parameters: &'a [String],
+}
+
+/// The parentheses keep a macro of the same name away.
+fn definition(name: &str, signature: &Signature, body: &str) -> String {
+    let numbered = signature.parameters.iter().enumerate();
+    let mut parameters: Vec<String> =
+        numbered.map(|(index, parameter)| format!("{} __bw_p{index}", parameter.declared)).collect();
+    if signature.variadic {
+        parameters.push("...".into());
+    }
+    let result = signature.result.as_ref().map_or("void", |fed| fed.declared.as_str());
+    format!("{result} ({name})({}) {{\n{body}}}\n", parameters.join(", "))
+}
