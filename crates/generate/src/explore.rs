@@ -74,6 +74,7 @@ pub(crate) struct Limitations {
     pub reads_volatile: bool,
     pub looks_at_addresses: bool,
     pub plain_numbers: bool,
+    pub no_files: bool,
     /// Names of pointer inputs that might point to one object.
     pub may_alias: BTreeSet<(String, String)>,
     /// Names of pointer inputs that were taken for null.
@@ -397,6 +398,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.reads_volatile |= path.notes.reads_volatile;
         self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
         self.limitations.plain_numbers |= path.notes.plain_numbers;
+        self.limitations.no_files |= path.notes.no_files;
         self.limitations.off_the_map |= path.notes.off_the_map.is_some();
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());

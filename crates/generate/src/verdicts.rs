@@ -128,6 +128,9 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     if round.plain_numbers {
         bounds.insert(Bound { what: "ways to write a number of standard input".to_string(), limit: 1 });
     }
+    if round.no_files {
+        bounds.insert(Bound { what: "files that the program can read".to_string(), limit: 0 });
+    }
     for (left, right) in &round.may_alias {
         bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
     }

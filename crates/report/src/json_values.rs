@@ -17,7 +17,15 @@ pub fn inputs(decoder: Decoder, function: &Function, case: &TestCase) -> Json {
         let value = writer.value(&decoder.value(input.type_id, blob, 0));
         named.insert(input.name.clone(), value);
     }
+    if !case.stdin.is_empty() {
+        named.insert("stdin".to_owned(), Json::String(text_of(&case.stdin)));
+    }
     Json::Object(named)
+}
+
+/// One character for each byte: what is not ASCII has the number of its byte.
+fn text_of(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
 }
 
 /// How the call ended, its result, and what it changed.

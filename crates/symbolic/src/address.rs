@@ -254,7 +254,7 @@ impl Executor<'_, '_> {
     }
 
     /// Which of its targets a pointer has; null comes first.
-    fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
+    pub(crate) fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
         let (nowhere, objects): (Vec<Target>, Vec<Target>) = targets.iter().partition(|target| target.object.is_none());
         for target in nowhere {
             if self.decide_fault(target.guard, FaultKind::NullDereference)? {

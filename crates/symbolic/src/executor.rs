@@ -12,9 +12,7 @@ use crate::address::Access;
 use crate::inputs::ShapeId;
 use crate::loops::LoopExits;
 use crate::memory::Memory;
-use crate::path::{
-    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position,
-};
+use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
@@ -50,6 +48,10 @@ pub(crate) struct Executor<'s, 'p> {
     /// How many values of each feed were asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
     pub input: StandardInput,
+    /// Streams that the program opened for writing, and those that it closed.
+    pub opened: Vec<ObjectId>,
+    pub closed: Vec<ObjectId>,
+    pub wrote_files: bool,
     pub notes: Notes,
     pub instructions: u64,
     /// The instruction being executed, within the innermost frame's block.
@@ -114,6 +116,9 @@ impl<'s, 'p> Executor<'s, 'p> {
             outputs: Vec::new(),
             feeds_taken: BTreeMap::new(),
             input: StandardInput::default(),
+            opened: Vec::new(),
+            closed: Vec::new(),
+            wrote_files: false,
             notes: Notes::default(),
             instructions: 0,
             instruction: 0,

@@ -157,6 +157,8 @@ pub struct Notes {
     pub reads_volatile: bool,
     /// It looked at the number of an address, which another run may choose differently.
     pub looks_at_addresses: bool,
+    /// It tried to read a file: in tests there is none.
+    pub no_files: bool,
     /// It read on behind a number of standard input that has other texts, behind which other bytes could follow.
     pub plain_numbers: bool,
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it

@@ -149,6 +149,9 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
 }
 
+/// Bytes of a `FILE`, which nobody looks into.
+pub(crate) const FILE_SIZE: u64 = 216;
+
 /// The streams that every program has.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -159,14 +162,12 @@ pub(crate) enum Stream {
 
 /// The C library's variables `stdin`, `stdout` and `stderr` and what they point to.
 fn open_streams(memory: &mut Memory, code: &Code) -> Vec<(ObjectId, Stream)> {
-    /// Of a `FILE`.
-    const SIZE: u64 = 216;
     let names = [("stdin", Stream::Input), ("stdout", Stream::Output), ("stderr", Stream::Error)];
     let mut streams = Vec::new();
     for (name, stream) in names {
         let declared = |(_, global): &(GlobalId, &Global)| global.name == name && global.initializer.is_none();
         let Some((id, _)) = code.globals.iter().find(declared) else { continue };
-        let object = memory.allocate(SIZE, 16, Origin::Stack, Contents::Uninitialised);
+        let object = memory.allocate(FILE_SIZE, 16, Origin::Stack, Contents::Uninitialised);
         if let Some(variable) = memory.get_mut(global_object(id)) {
             // It is defined elsewhere, but what it holds is known.
             variable.origin = Origin::Stack;

@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 
 use branchwise_constraints::{CompareOp, TermId};
+use branchwise_program::library::is_stream_function;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::executor::{Executor, Step};
-use crate::session::Stream;
+use crate::memory::{Contents, Origin};
+use crate::path::FaultKind;
+use crate::session::{FILE_SIZE, Stream};
 use crate::streams::arguments::Arguments;
 use crate::streams::scan::Source;
-use crate::value::Value;
+use crate::value::{ObjectId, Pointer, Value};
 
 /// End of file, or an error.
 const EOF: u64 = 0xffff_ffff;
@@ -43,6 +46,9 @@ impl Executor<'_, '_> {
         arguments: &[Value],
         outs: &[RegisterId],
     ) -> Step<Option<Value>> {
+        if !is_stream_function(&self.code.functions[callee].name) {
+            return self.call_stream_primitive(callee, arguments);
+        }
         let call = StreamCall { arguments, asked: !outs.is_empty() };
         let name = self.code.functions[callee].name.as_str();
         let found = match name {
@@ -260,6 +266,11 @@ impl Executor<'_, '_> {
                 Value::Bits(1)
             }
             "fwrite" | "fwrite_unlocked" => self.call_fwrite(name, call)?,
+            "fclose" => {
+                self.require_output(name, &call.argument(0))?;
+                self.close_stream(&call.argument(0));
+                Value::Bits(0)
+            }
             "perror" => {
                 if !self.decide_null(&call.argument(0))? {
                     self.text_length(&call.argument(0), None)?;
@@ -298,6 +309,39 @@ impl Executor<'_, '_> {
         Ok(Value::Bits(count))
     }
 
+    fn open_stream(&self, object: ObjectId) -> Option<Stream> {
+        let opened = self.opened.contains(&object).then_some(Stream::Output);
+        opened.or_else(|| self.session.stream_of(object).filter(|_| !self.closed.contains(&object)))
+    }
+
+    /// What is closed is no stream any more.
+    fn close_stream(&mut self, stream: &Value) {
+        if let Value::Pointer(pointer) = stream {
+            self.opened.retain(|&object| object != pointer.object);
+            self.closed.push(pointer.object);
+        }
+    }
+
+    /// What the models of `fopen` are made of.
+    fn call_stream_primitive(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Option<Value>> {
+        match (self.code.functions[callee].name.as_str(), arguments) {
+            ("__bw_open_for_reading", _) if self.wrote_files => {
+                self.unsupported("a file that is opened after another was written")
+            }
+            ("__bw_open_for_reading", _) => {
+                self.notes.no_files = true;
+                Ok(Some(Value::Bits(0)))
+            }
+            ("__bw_open_for_writing", _) => {
+                let object = self.memory.allocate(FILE_SIZE, 16, Origin::Stack, Contents::Uninitialised);
+                self.wrote_files = true;
+                self.opened.push(object);
+                Ok(Some(Value::Pointer(Pointer { object, offset: 0 })))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn require_output(&mut self, name: &str, stream: &Value) -> Step<()> {
         match self.stream(stream)? {
             Stream::Input => self.unsupported(format!("'{name}' on standard input")),
@@ -308,10 +352,14 @@ impl Executor<'_, '_> {
     /// Which stream a `FILE *` is.
     fn stream(&mut self, value: &Value) -> Step<Stream> {
         if self.decide_null(value)? {
-            return self.fail(crate::path::FaultKind::NullDereference, "a null pointer used as a stream");
+            return self.fail(FaultKind::NullDereference, "a null pointer used as a stream");
         }
         let known = match value {
-            Value::Pointer(pointer) if pointer.offset == 0 => self.session.stream_of(pointer.object),
+            Value::Pointer(Pointer { object, offset: 0 }) => self.open_stream(*object),
+            Value::Choice(targets) => {
+                let target = self.choose_target(&targets.clone())?;
+                target.object.and_then(|object| self.open_stream(object))
+            }
             _ => None,
         };
         match known {
