@@ -146,6 +146,10 @@ pub enum Instruction {
         address: Operand,
         size: u64,
     },
+    /// Makes the `va_list` at this address walk through the variable arguments of the function's call.
+    VariadicStart {
+        list: Operand,
+    },
     /// The next load reads a volatile object at this address: outside the program's own data it may change by itself.
     VolatileRead {
         address: Operand,
@@ -326,6 +330,21 @@ pub struct Call {
     pub callee: Callee,
     pub arguments: Vec<Operand>,
     pub argument_widths: Vec<Width>,
+    /// How each argument travels, for a call with variable arguments; empty otherwise.
+    pub passing: Vec<Passing>,
+}
+
+/// Where an argument of a call with variable arguments stands for the callee that walks through them.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Passing {
+    /// In a general register while there are any (in two if it has 128 bits), then on the stack.
+    General,
+    /// In a register for floats while there are any, then on the stack.
+    Float,
+    /// On the stack.
+    Stack { alignment: u64 },
+    /// The argument is an address; this many bytes behind it stand on the stack.
+    ByValue { size: u64, alignment: u64 },
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]

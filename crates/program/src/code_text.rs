@@ -184,6 +184,7 @@ impl Display for Named<'_, &Instruction> {
             Instruction::Output { index, address, size } => {
                 write!(f, "output {index} at {} size {size}", name(address))
             }
+            Instruction::VariadicStart { list } => write!(f, "variadic_start {}", name(list)),
             Instruction::VolatileRead { address } => write!(f, "volatile {}", name(address)),
             Instruction::Unsupported { what } => write!(f, "unsupported \"{}\"", what.escape_debug()),
         }
@@ -243,7 +244,7 @@ impl Display for Named<'_, &Address> {
 
 impl Display for Named<'_, &Call> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Call { outs, callee, arguments, argument_widths } = self.1;
+        let Call { outs, callee, arguments, argument_widths, passing: _ } = self.1;
         for (index, out) in outs.iter().enumerate() {
             write!(f, "{}{out}", separator(index))?;
         }

@@ -320,6 +320,7 @@ impl<'a> FunctionVerifier<'a> {
             }
             Instruction::Assume { condition } => self.operand(condition, 32),
             Instruction::Output { address, .. } | Instruction::VolatileRead { address } => self.operand(address, 64),
+            Instruction::VariadicStart { list } => self.operand(list, 64),
             Instruction::Unsupported { .. } => Ok(()),
         }
     }
@@ -374,6 +375,8 @@ impl<'a> FunctionVerifier<'a> {
     fn call(&self, call: &Call) -> Verified {
         let (arguments, widths) = (call.arguments.len(), call.argument_widths.len());
         ensure(arguments == widths, || format!("{arguments} arguments, but {widths} widths"))?;
+        let passing = call.passing.len();
+        ensure(passing == 0 || passing == arguments, || format!("{arguments} arguments, but {passing} ways to pass"))?;
         for (argument, &width) in call.arguments.iter().zip(&call.argument_widths) {
             self.operand(argument, width)?;
         }
@@ -466,6 +469,7 @@ fn outs(instruction: &Instruction) -> Vec<RegisterId> {
         | Instruction::Assume { .. }
         | Instruction::Output { .. }
         | Instruction::VolatileRead { .. }
+        | Instruction::VariadicStart { .. }
         | Instruction::Unsupported { .. } => Vec::new(),
     }
 }

@@ -30,6 +30,7 @@ impl<'p> Executor<'_, 'p> {
         if self.frames.len() as u64 >= self.limits.call_depth {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));
         }
+        self.keep_variable_arguments(callee, call, &arguments);
         self.enter(callee, arguments, &call.outs);
         Ok(Flow::Entered)
     }

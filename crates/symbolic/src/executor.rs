@@ -16,6 +16,7 @@ use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Note
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
+use crate::varargs::VariableArguments;
 
 /// What a step may end with: the end of the path. Boxed, because every instruction returns one of these and hardly any
 /// ends its path.
@@ -54,6 +55,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub wrote_files: bool,
     pub notes: Notes,
     pub instructions: u64,
+    /// The arguments of calls with variable ones, by the depth of the callee.
+    pub variable_arguments: BTreeMap<usize, VariableArguments>,
     /// The instruction being executed, within the innermost frame's block.
     pub instruction: u32,
 }
@@ -121,6 +124,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             wrote_files: false,
             notes: Notes::default(),
             instructions: 0,
+            variable_arguments: BTreeMap::new(),
             instruction: 0,
             session,
         }

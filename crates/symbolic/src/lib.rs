@@ -22,6 +22,7 @@ mod session;
 mod step;
 mod streams;
 mod value;
+mod varargs;
 
 pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
 pub use path::{

@@ -90,6 +90,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::Feed { feed, address, .. } => self.feed(*feed, address)?,
             Instruction::Assume { condition } => self.assume(condition)?,
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
+            Instruction::VariadicStart { list } => self.variadic_start(list)?,
             Instruction::VolatileRead { address } => self.note_volatile(address),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
         }
@@ -342,7 +343,7 @@ impl<'p> Executor<'_, 'p> {
     }
 
     /// The place of a whole range; a symbolic start is made concrete.
-    fn range(&mut self, address: &Operand, size: u64, access: Access) -> Step<Pointer> {
+    pub(crate) fn range(&mut self, address: &Operand, size: u64, access: Access) -> Step<Pointer> {
         let address = self.value(address);
         match self.resolve(&address, size, access)? {
             Spot::At(pointer) => Ok(pointer),

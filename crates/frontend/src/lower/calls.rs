@@ -1,12 +1,12 @@
 //! Calls: markers, inline assembly, intrinsics and plain calls.
 
-use branchwise_program::code::{Call, Callee, Instruction, Operand};
+use branchwise_program::code::{Call, Callee, Instruction, Operand, Passing};
 use branchwise_program::{FeedId, MarkerId};
 
 use super::Unsupported;
 use super::function::FunctionLowering;
 use super::instructions::Parts;
-use super::llvm::{Value, ValueKind};
+use super::llvm::{TypeKind, Value, ValueKind};
 
 /// The declaration that every trap calls.
 pub const TRAP: &str = "llvm.trap";
@@ -55,6 +55,7 @@ impl<'m> FunctionLowering<'_, 'm> {
             callee,
             arguments: Vec::new(),
             argument_widths: Vec::new(),
+            passing: Vec::new(),
         }));
         Ok(Vec::new())
     }
@@ -62,19 +63,41 @@ impl<'m> FunctionLowering<'_, 'm> {
     fn plain_call(&mut self, value: Value<'m>, callee: Callee) -> Parts {
         let mut arguments = Vec::new();
         let mut argument_widths = Vec::new();
-        for argument in value.arguments() {
+        let mut passing = Vec::new();
+        for (index, argument) in value.arguments().into_iter().enumerate() {
             arguments.extend(self.parts(argument)?);
-            argument_widths.extend(self.shape(argument)?.iter().map(|part| part.width));
+            let shape = self.shape(argument)?;
+            argument_widths.extend(shape.iter().map(|part| part.width));
+            if value.called_type().is_variadic() {
+                passing.extend(vec![self.passing(value, index as u32, argument); shape.len()]);
+            }
         }
         let shape = self.shape(value)?;
-        if value.users().next().is_none() {
-            self.emit.push(Instruction::Call(Call { outs: Vec::new(), callee, arguments, argument_widths }));
-            return Ok(vec![Operand::Undefined; shape.len()]);
-        }
-        let outs = self.registers(&shape);
-        let results = outs.iter().copied().map(Operand::Register).collect();
-        self.emit.push(Instruction::Call(Call { outs, callee, arguments, argument_widths }));
+        let is_used = value.users().next().is_some();
+        let outs = if is_used { self.registers(&shape) } else { Vec::new() };
+        let results = match is_used {
+            true => outs.iter().copied().map(Operand::Register).collect(),
+            false => vec![Operand::Undefined; shape.len()],
+        };
+        self.emit.push(Instruction::Call(Call { outs, callee, arguments, argument_widths, passing }));
         Ok(results)
+    }
+
+    /// The class of an argument in the calling convention of x86-64, where the compiler has taken structures apart.
+    fn passing(&self, call: Value<'m>, index: u32, argument: Value<'m>) -> Passing {
+        let view = self.module.view;
+        if let Some(ty) = call.by_value_argument(index) {
+            // Every argument on the stack takes whole words.
+            return Passing::ByValue { size: view.abi_size(ty), alignment: view.abi_alignment(ty).max(8) };
+        }
+        match argument.ty().kind() {
+            TypeKind::LLVMHalfTypeKind
+            | TypeKind::LLVMFloatTypeKind
+            | TypeKind::LLVMDoubleTypeKind
+            | TypeKind::LLVMVectorTypeKind => Passing::Float,
+            TypeKind::LLVMX86_FP80TypeKind => Passing::Stack { alignment: 16 },
+            _ => Passing::General,
+        }
     }
 
     /// A call through an old-style declaration may not fit the definition, which is undefined in C.

@@ -27,7 +27,7 @@ impl<'m> FunctionLowering<'_, 'm> {
             ValueKind::LLVMFunctionValueKind | ValueKind::LLVMGlobalVariableValueKind => self.named_address(value),
             ValueKind::LLVMGlobalAliasValueKind => self.alias(value),
             ValueKind::LLVMConstantExprValueKind => self.instruction(value),
-            ValueKind::LLVMBlockAddressValueKind => Err(Unsupported::new("computed goto")),
+            ValueKind::LLVMBlockAddressValueKind => self.label(value),
             ValueKind::LLVMGlobalIFuncValueKind => Err(Unsupported::new("an indirect function (ifunc)")),
             _ => Err(Unsupported(format!("a constant of type {}", value.ty().spelling()))),
         }
@@ -51,6 +51,14 @@ impl<'m> FunctionLowering<'_, 'm> {
     fn named_address(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {
         let operand = self.module.address_of(value);
         operand.map(|operand| vec![operand]).ok_or_else(|| Unsupported(format!("the address of {}", value.name())))
+    }
+
+    fn label(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {
+        let (function, block) = value.label().ok_or_else(|| Unsupported::new("the address of a label"))?;
+        let labels = self.module.labels(function);
+        let number = function.blocks().iter().position(|&other| other == block);
+        let number = number.ok_or_else(|| Unsupported::new("the address of a label elsewhere"))?;
+        Ok(vec![Operand::Global(labels, number as i64)])
     }
 
     fn alias(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {
@@ -149,7 +157,7 @@ impl<'m> InitializerWriter<'_, 'm> {
 
     /// A constant that stands for an address: one operand that needs no instruction.
     fn address(&mut self, value: Value<'m>) -> Operand {
-        let mut scratch = FunctionLowering::new(self.module);
+        let mut scratch = FunctionLowering::new(self.module, value);
         match scratch.scalar(value) {
             Ok(operand) if scratch.emit.instructions.is_empty() => operand,
             _ => Operand::Undefined,

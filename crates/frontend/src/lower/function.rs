@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use branchwise_program::code::{Block, Edge, Function, Instruction, Operand, Terminator, Width};
+use branchwise_program::code::{BinaryOp, Block, Edge, Function, Instruction, Operand, Terminator, Width};
 use branchwise_program::{BlockId, Id, IdVec, RegisterId};
 
 use super::Unsupported;
@@ -15,7 +15,7 @@ use super::shape::Shape;
 
 pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function {
     let ty = value.value_type();
-    let mut lowering = FunctionLowering::new(module);
+    let mut lowering = FunctionLowering::new(module, value);
     lowering.fuses = value.target_features().split(',').any(|feature| feature == "+fma");
     let signature = lowering.signature(value);
     let blocks = match (&signature, value.blocks()) {
@@ -43,6 +43,9 @@ pub struct FunctionLowering<'a, 'm> {
     values: HashMap<Value<'m>, Vec<Operand>>,
     /// Addresses whose only use is a further address computation; they are folded into it.
     pub pending_addresses: HashMap<Value<'m>, PendingAddress>,
+    function: Value<'m>,
+    /// Some computed goto needs a block for addresses that are no labels.
+    jumps_nowhere: bool,
     /// Whether `a * b + c` is one operation, because the function was compiled for a machine that has it.
     pub fuses: bool,
     /// Sign extensions whose only use is an index of an address, which extends by itself.
@@ -69,13 +72,15 @@ struct Graph<'m> {
 }
 
 impl<'a, 'm> FunctionLowering<'a, 'm> {
-    pub fn new(module: &'a mut ModuleLowering<'m>) -> Self {
+    pub fn new(module: &'a mut ModuleLowering<'m>, function: Value<'m>) -> Self {
         FunctionLowering {
             module,
             emit: Emitter::default(),
             values: HashMap::new(),
             pending_addresses: HashMap::new(),
             pending_indices: HashMap::new(),
+            function,
+            jumps_nowhere: false,
             fuses: false,
         }
     }
@@ -146,7 +151,13 @@ impl<'a, 'm> FunctionLowering<'a, 'm> {
             open[index] = Some(self.close());
         }
         let lowered = open.into_iter().enumerate().filter_map(|(index, block)| Some((index, block?)));
-        lowered.map(|(index, block)| self.terminate(&graph, index, block)).collect()
+        let mut lowered: IdVec<BlockId, Block> =
+            lowered.map(|(index, block)| self.terminate(&graph, index, block)).collect();
+        if self.jumps_nowhere {
+            let terminator = Terminator::Unreachable;
+            lowered.push(Block { instructions: Vec::new(), locations: vec![None], terminator });
+        }
+        lowered
     }
 
     fn name_phis(&mut self, graph: &Graph<'m>) {
@@ -220,7 +231,7 @@ impl<'a, 'm> FunctionLowering<'a, 'm> {
             Some(Opcode::LLVMSwitch) => self.switch(graph, from, value),
             Some(Opcode::LLVMRet) => self.ret(value),
             Some(Opcode::LLVMUnreachable) => Ok(Terminator::Unreachable),
-            Some(Opcode::LLVMIndirectBr) => Err(Unsupported::new("computed goto")),
+            Some(Opcode::LLVMIndirectBr) => self.computed_goto(graph, from, value),
             Some(Opcode::LLVMCallBr) => Err(Unsupported::new("asm goto")),
             Some(Opcode::LLVMInvoke) => Err(Unsupported::new("a call that may throw")),
             _ => Err(Unsupported::new("exception handling")),
@@ -254,6 +265,25 @@ impl<'a, 'm> FunctionLowering<'a, 'm> {
             cases.push((label, self.edge(graph, from, target)?));
         }
         Ok(Terminator::Switch { width: self.width(condition)?, value: self.scalar(condition)?, cases, default })
+    }
+
+    /// A switch over the number of the label; an address that is none of the labels leads to a block without a way on.
+    fn computed_goto(&mut self, graph: &Graph<'m>, from: usize, value: Value<'m>) -> Result<Terminator, Unsupported> {
+        let address = value.operand(0).ok_or_else(|| Unsupported::new("a computed goto without a target"))?;
+        let address = self.scalar(address)?;
+        let labels = Operand::Global(self.module.labels(self.function), 0);
+        let number = self.emit.arithmetic(BinaryOp::Sub, 64, address, labels, false);
+        let mut cases = Vec::new();
+        for target in value.successors() {
+            let label = graph.index[&target] as u128;
+            if cases.iter().all(|(known, _)| *known != label) {
+                cases.push((label, self.edge(graph, from, target)?));
+            }
+        }
+        self.jumps_nowhere = true;
+        let nowhere = BlockId::new(graph.dominators.order.len());
+        let default = Edge { target: nowhere, copies: Vec::new(), back: false };
+        Ok(Terminator::Switch { value: number, width: 64, cases, default })
     }
 
     fn ret(&mut self, value: Value<'m>) -> Result<Terminator, Unsupported> {
@@ -301,7 +331,7 @@ fn phis<'m>(block: BasicBlock<'m>) -> impl Iterator<Item = Value<'m>> {
 /// The successors that the executor can follow.
 fn followed(block: BasicBlock<'_>) -> Vec<BasicBlock<'_>> {
     match block.terminator() {
-        Some(value) if matches!(value.opcode(), Some(Opcode::LLVMBr | Opcode::LLVMSwitch)) => value.successors(),
+        Some(value) if matches!(value.opcode(), Some(Opcode::LLVMBr | Opcode::LLVMSwitch | Opcode::LLVMIndirectBr)) => value.successors(),
         _ => Vec::new(),
     }
 }

@@ -21,6 +21,8 @@ enum Intrinsic {
     ObjectSize,
     CopyMemory,
     SetMemory,
+    VariadicStart,
+    VariadicCopy,
     Absolute,
     Extreme(CompareOp),
     Checked(Checked),
@@ -61,6 +63,7 @@ fn known(stem: &str) -> Option<Intrinsic> {
         | "sideeffect"
         | "pseudoprobe"
         | "stackrestore"
+        | "va_end"
         | "clear_cache" => Nothing,
         "expect"
         | "expect.with.probability"
@@ -75,6 +78,8 @@ fn known(stem: &str) -> Option<Intrinsic> {
         "objectsize" => ObjectSize,
         "memcpy" | "memcpy.inline" | "memmove" => CopyMemory,
         "memset" | "memset.inline" => SetMemory,
+        "va_start" => VariadicStart,
+        "va_copy" => VariadicCopy,
         "abs" => Absolute,
         "smax" => Extreme(CompareOp::Sgt),
         "smin" => Extreme(CompareOp::Slt),
@@ -133,7 +138,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         if is_trap(name) {
             return self.trap();
         }
-        let Some(intrinsic) = find(name) else { return Err(Unsupported(unsupported_name(name))) };
+        let Some(intrinsic) = find(name) else { return Err(Unsupported(format!("intrinsic {name}"))) };
         let arguments = call.arguments();
         let arguments = arguments.as_slice();
         match intrinsic {
@@ -143,6 +148,8 @@ impl<'m> FunctionLowering<'_, 'm> {
             Intrinsic::ObjectSize => self.object_size(call, argument(arguments, 1)?),
             Intrinsic::CopyMemory => self.copy_memory(arguments),
             Intrinsic::SetMemory => self.set_memory(arguments),
+            Intrinsic::VariadicStart => self.variadic_start(arguments),
+            Intrinsic::VariadicCopy => self.variadic_copy(arguments),
             Intrinsic::Absolute => self.absolute(call, arguments),
             Intrinsic::Extreme(op) => self.binary_each(call, arguments, |e, w, a, b| e.extreme(op, w, a, b)),
             Intrinsic::Checked(op) => self.checked(op, arguments),
@@ -240,6 +247,18 @@ impl<'m> FunctionLowering<'_, 'm> {
         Ok(Vec::new())
     }
 
+    fn variadic_start(&mut self, arguments: &[Value<'m>]) -> Parts {
+        let list = self.scalar(argument(arguments, 0)?)?;
+        self.emit.push(Instruction::VariadicStart { list });
+        Ok(Vec::new())
+    }
+
+    fn variadic_copy(&mut self, arguments: &[Value<'m>]) -> Parts {
+        let (to, from) = (self.scalar(argument(arguments, 0)?)?, self.scalar(argument(arguments, 1)?)?);
+        self.emit.push(Instruction::CopyMemory { to, from, size: Operand::Constant(VARIADIC_LIST) });
+        Ok(Vec::new())
+    }
+
     fn set_memory(&mut self, arguments: &[Value<'m>]) -> Parts {
         let to = self.scalar(argument(arguments, 0)?)?;
         let byte = self.scalar(argument(arguments, 1)?)?;
@@ -255,6 +274,9 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 }
 
+/// Bytes of a `va_list` in the convention of x86-64.
+const VARIADIC_LIST: u128 = 24;
+
 fn argument<'m>(arguments: &[Value<'m>], index: usize) -> Result<Value<'m>, Unsupported> {
     arguments.get(index).copied().ok_or_else(|| Unsupported::new("an intrinsic without its arguments"))
 }
@@ -267,12 +289,4 @@ fn copy_sign(emit: &mut Emitter, width: Width, magnitude: Operand, sign: Operand
     let magnitude = clear_sign(emit, width, magnitude);
     let sign = emit.binary(BinaryOp::And, width, sign, Operand::Constant(1 << (width - 1)));
     emit.binary(BinaryOp::Or, width, magnitude, sign)
-}
-
-fn unsupported_name(name: &str) -> String {
-    let stem = name.strip_prefix("llvm.").unwrap_or(name);
-    match stem {
-        _ if stem.starts_with("va_") => "variable arguments".to_owned(),
-        _ => format!("intrinsic {name}"),
-    }
 }

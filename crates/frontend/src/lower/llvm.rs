@@ -166,6 +166,13 @@ pub unsafe fn owned_message(message: *mut std::ffi::c_char) -> String {
     text
 }
 
+/// The number of the attribute of what is passed as a copy in memory.
+fn by_value_kind() -> u32 {
+    const NAME: &str = "byval";
+    // SAFETY: the name is a text of the given length.
+    unsafe { LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len()) }
+}
+
 impl<'m> BasicBlock<'m> {
     pub fn instructions(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: the block is alive.
@@ -376,12 +383,34 @@ impl<'m> Value<'m> {
     }
     /// Only for functions: the type behind a parameter that the callee receives as a copy in memory.
     pub fn by_value_type(self, parameter: u32) -> Option<Type<'m>> {
-        const NAME: &str = "byval";
         // SAFETY: callers hold a function; the attribute, where present, is a type attribute.
         unsafe {
-            let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
-            let attribute = LLVMGetEnumAttributeAtIndex(self.0, parameter + 1, kind);
+            let attribute = LLVMGetEnumAttributeAtIndex(self.0, parameter + 1, by_value_kind());
             (!attribute.is_null()).then(|| Type(LLVMGetTypeAttributeValue(attribute), PhantomData))
+        }
+    }
+    /// Only for calls: the type behind an argument that the callee receives as a copy in memory.
+    pub fn by_value_argument(self, argument: u32) -> Option<Type<'m>> {
+        // SAFETY: callers hold a call; the attribute, where present, is a type attribute.
+        unsafe {
+            let attribute = LLVMGetCallSiteEnumAttribute(self.0, argument + 1, by_value_kind());
+            (!attribute.is_null()).then(|| Type(LLVMGetTypeAttributeValue(attribute), PhantomData))
+        }
+    }
+    /// Only for calls: the type of the function as the call sees it.
+    pub fn called_type(self) -> Type<'m> {
+        // SAFETY: callers hold a call.
+        Type(unsafe { LLVMGetCalledFunctionType(self.0) }, PhantomData)
+    }
+    /// The block whose address a constant is; `None` for all others.
+    pub fn label(self) -> Option<(Value<'m>, BasicBlock<'m>)> {
+        if self.kind() != ValueKind::LLVMBlockAddressValueKind {
+            return None;
+        }
+        // SAFETY: guarded by the kind.
+        unsafe {
+            let function = Value::some(LLVMGetBlockAddressFunction(self.0))?;
+            Some((function, BasicBlock(LLVMGetBlockAddressBasicBlock(self.0), PhantomData)))
         }
     }
     /// Only for functions: what of the machine the compiler was allowed to use, as `+sse,-avx`.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use branchwise_program::code::{Code, Function, Global, Operand};
+use branchwise_program::code::{Code, Function, Global, Initializer, Operand};
 use branchwise_program::{CodeFunctionId, GlobalId, Id, IdVec, RegisterId};
 
 use super::calls::{TRAP, is_marker_call, is_trap};
@@ -25,6 +25,9 @@ pub fn lower(view: ModuleView<'_>) -> Code {
     for value in globals {
         code.globals.push(lower_global(&mut module, value));
     }
+    for &function in &module.labels {
+        code.globals.push(labels_of(function));
+    }
     code.files = module.files.names;
     code
 }
@@ -38,6 +41,8 @@ pub struct ModuleLowering<'m> {
     pub trap: Option<CodeFunctionId>,
     functions: HashMap<Value<'m>, CodeFunctionId>,
     globals: HashMap<Value<'m>, GlobalId>,
+    /// Objects that stand for the labels of functions whose labels have addresses, numbered after the globals.
+    labels: Vec<Value<'m>>,
 }
 
 impl<'m> ModuleLowering<'m> {
@@ -49,6 +54,7 @@ impl<'m> ModuleLowering<'m> {
             trap: None,
             functions: HashMap::new(),
             globals: HashMap::new(),
+            labels: Vec::new(),
         }
     }
 
@@ -67,6 +73,16 @@ impl<'m> ModuleLowering<'m> {
     pub fn address_of(&self, value: Value<'m>) -> Option<Operand> {
         let function = self.function(value).map(Operand::Function);
         function.or_else(|| self.globals.get(&value).map(|&id| Operand::Global(id, 0)))
+    }
+
+    /// An object without contents, with one byte for each block of a function: their addresses are those of its blocks.
+    pub fn labels(&mut self, function: Value<'m>) -> GlobalId {
+        let known = self.labels.iter().position(|&other| other == function);
+        let place = known.unwrap_or_else(|| {
+            self.labels.push(function);
+            self.labels.len() - 1
+        });
+        Id::new(self.globals.len() + place)
     }
 
     /// What an alias stands for, through any number of aliases; other values stand for themselves.
@@ -101,6 +117,18 @@ fn trap_declaration() -> Function {
         variadic: false,
         library: false,
         blocks: IdVec::new(),
+    }
+}
+
+fn labels_of(function: Value<'_>) -> Global {
+    let size = function.blocks().len();
+    Global {
+        name: format!("labels of {}", function.name()),
+        size: size as u64,
+        alignment: 1,
+        constant: true,
+        internal: true,
+        initializer: Some(Initializer { bytes: vec![0; size], addresses: Vec::new() }),
     }
 }
 

@@ -77,6 +77,7 @@ impl Scan<'_> {
                 [value, address].into_iter().for_each(|operand| self.escapes(operand))
             }
             Instruction::CopyMemory { to, .. } | Instruction::SetMemory { to, .. } => self.escapes(to),
+            Instruction::VariadicStart { list } => self.escapes(list),
             Instruction::Call(call) => {
                 call.arguments.iter().for_each(|argument| self.escapes(argument));
                 if let Callee::Indirect(operand) = &call.callee {
