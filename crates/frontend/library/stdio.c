@@ -63,7 +63,6 @@ stream *__bw_open_for_reading(void);
 /* A stream whose contents nobody looks at. */
 stream *__bw_open_for_writing(void);
 
-int *__errno_location(void);
 enum { STREAM_ENOENT = 2 };
 
 /* A name of something in the current folder. */

@@ -35,7 +35,7 @@ impl Executor<'_, '_> {
         match self.memory.get(object)?.origin {
             Origin::Input(shape) => Some(Touchable::Input(shape)),
             Origin::Global { id, .. } => Some(Touchable::Global(id)),
-            Origin::Stack => None,
+            Origin::Stack | Origin::Heap => None,
         }
     }
 

@@ -39,6 +39,10 @@ pub(crate) struct Executor<'s, 'p> {
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub filled: HashSet<ShapeId>,
+    /// Global objects that this path wrote as a whole: earlier calls do not matter to what they hold.
+    pub overwritten: HashSet<ObjectId>,
+    /// Objects that the program gave back.
+    pub freed: HashSet<ObjectId>,
     pub touched: BTreeMap<Touchable, Touched>,
     /// The last object that was noted there, and how it was used: loops use one object again and again.
     pub last_touched: Option<(ObjectId, Access)>,
@@ -111,6 +115,8 @@ impl<'s, 'p> Executor<'s, 'p> {
             decided: HashMap::new(),
             shape_objects: HashMap::new(),
             filled: HashSet::new(),
+            overwritten: HashSet::new(),
+            freed: HashSet::new(),
             touched: BTreeMap::new(),
             last_touched: None,
             domain: Vec::new(),

@@ -12,6 +12,7 @@ mod arithmetic;
 mod calls;
 mod executor;
 mod floats;
+mod heap;
 mod inputs;
 mod library;
 mod loops;
@@ -21,6 +22,7 @@ mod requests;
 mod session;
 mod step;
 mod streams;
+mod tables;
 mod value;
 mod varargs;
 
