@@ -59,7 +59,14 @@ fn run(
     let settings = settings(arguments, interrupted);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);
-    let work = Work { workshop: &workshop, sources, names: &arguments.functions, settings: &settings, jobs };
+    let work = Work {
+        workshop: &workshop,
+        sources,
+        names: &arguments.functions,
+        settings: &settings,
+        malloc_may_fail: arguments.malloc_may_fail,
+        jobs,
+    };
     let progress = Mutex::new(progress_view(arguments));
     let view = || progress.lock().unwrap_or_else(PoisonError::into_inner);
     let results = schedule::run(&work, &|event| view().show(event));

@@ -37,6 +37,8 @@ pub struct Work<'a> {
     /// The functions that the user names; empty: all.
     pub names: &'a [String],
     pub settings: &'a Settings,
+    /// Whether an allocation fails is an input.
+    pub malloc_may_fail: bool,
     pub jobs: NonZeroUsize,
 }
 
@@ -222,7 +224,10 @@ impl Schedule<'_> {
     fn open(&self, index: usize) -> Result<OpenFile, CliError> {
         let Work { workshop, sources, names, .. } = self.work;
         let source = &sources[index];
-        let loaded = workshop.load(&source.path, &source.flags)?;
+        let mut loaded = workshop.load(&source.path, &source.flags)?;
+        if self.work.malloc_may_fail {
+            loaded = loaded.with_failing_allocations();
+        }
         if loaded.program.map.functions.is_empty() {
             let message = format!("{} defines no function", source.path.display());
             return Err(CliError::input(message).with_hint("name a file with function bodies"));

@@ -3,6 +3,7 @@
 //! Nothing outside this crate names clang. The map says what llvm-cov will count because clang's own coverage mapping
 //! is asked; see `coverage`.
 
+mod allocations;
 mod analyse;
 mod cfg;
 mod clang;
@@ -32,6 +33,7 @@ use std::path::Path;
 
 use branchwise_program::map::{Domain, Map};
 
+pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;

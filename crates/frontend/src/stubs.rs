@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use branchwise_program::library::is_stream_function;
 use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
@@ -31,8 +32,8 @@ const INPUTS_BY_NATURE: [&str; 10] =
 const KNOWN: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
 /// Headers of functions that always give the same for the same arguments, or that leave the usual flow: no inputs.
-const FIXED_MEANING: [&str; 9] =
-    ["math.h", "ctype.h", "string.h", "strings.h", "complex.h", "fenv.h", "setjmp.h", "wctype.h", "wchar.h"];
+const FIXED_MEANING: [&str; 10] =
+    ["math.h", "ctype.h", "string.h", "strings.h", "complex.h", "fenv.h", "setjmp.h", "wctype.h", "wchar.h", "stdio.h"];
 
 /// A function that the unit uses and nobody defines.
 pub(crate) struct Undefined {
@@ -102,7 +103,7 @@ fn is_candidate(function: Cursor<'_>) -> bool {
     let declared = file_location(function.location()).file.is_some();
     let reserved = name.starts_with('_') && (!declared || function.in_system_header());
     let ours = name.starts_with("__bw_") || name.starts_with("__builtin_");
-    !reserved && !ours && !KNOWN.contains(&name.as_str()) && !is_modelled(&name)
+    !reserved && !ours && !KNOWN.contains(&name.as_str()) && !is_stream_function(&name) && !is_modelled(&name)
 }
 
 /// A function of the C library that any value may come from and that changes nothing else.

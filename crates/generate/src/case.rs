@@ -7,6 +7,8 @@ use branchwise_program::{FunctionId, Id};
 use branchwise_replay::{Blob, Call, Object, PointerAt, TestCase};
 use branchwise_symbolic::{Cell, Content, InputKey, Path, Session, ShapeId};
 
+use crate::stdin::standard_input;
+
 /// The inputs that the model describes, as far as this path asked for them.
 pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
     let mut builder =
@@ -15,7 +17,8 @@ pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> Te
     let before = calls.map(|(&function, call)| Call { function, inputs: builder.inputs(call, function) }).collect();
     let inputs = builder.inputs(0, session.function);
     let feeds = builder.feeds(path);
-    TestCase { before, feeds, ..TestCase::new(session.function, inputs, builder.objects) }
+    let stdin = standard_input(&path.standard_input, |term| builder.value(term), &session.terms);
+    TestCase { before, feeds, stdin, ..TestCase::new(session.function, inputs, builder.objects) }
 }
 
 struct Builder<'a, 'p> {

@@ -93,6 +93,8 @@ pub(crate) struct Limitations {
     pub calls: u32,
     pub reads_volatile: bool,
     pub looks_at_addresses: bool,
+    pub plain_numbers: bool,
+    pub no_files: bool,
     /// Names of pointer inputs that might point to one object.
     pub may_alias: BTreeSet<(String, String)>,
     /// Names of pointer inputs that were taken for null.
@@ -379,6 +381,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             instructions: self.bounds.instructions,
             loop_iterations: self.bounds.loop_iterations,
             call_depth: self.bounds.call_depth,
+            standard_input: self.bounds.standard_input,
             terms: self.footprint.room_for_terms(budget.memory()),
             interrupt: budget.alarm.flag(),
         };
@@ -467,6 +470,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.reads_state |= path.notes.reads_state;
         self.limitations.reads_volatile |= path.notes.reads_volatile;
         self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
+        self.limitations.plain_numbers |= path.notes.plain_numbers;
+        self.limitations.no_files |= path.notes.no_files;
         self.limitations.off_the_map |= path.notes.off_the_map.is_some();
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
@@ -496,6 +501,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
             PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
             PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),
+            PathEnd::StreamBound { bound, .. } => cut("bytes and numbers of standard input".to_string(), *bound),
             PathEnd::SizeBound { shape, elements, .. } => {
                 cut(format!("elements of '{}'", self.session.inputs.shape(*shape).name), *elements)
             }

@@ -9,6 +9,7 @@ mod measure;
 mod replayed;
 mod result;
 mod settings;
+mod stdin;
 mod suite;
 mod unit;
 mod verdicts;

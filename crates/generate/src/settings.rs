@@ -58,11 +58,19 @@ pub(crate) struct Bounds {
     pub call_depth: u64,
     /// Calls of one test, the one under test included.
     pub calls: u32,
+    /// Bytes and numbers of standard input.
+    pub standard_input: u64,
 }
 
 impl Bounds {
-    pub(crate) const FIRST: Bounds =
-        Bounds { loop_iterations: 8, pointer_elements: 8, instructions: 500_000, call_depth: 64, calls: 1 };
+    pub(crate) const FIRST: Bounds = Bounds {
+        loop_iterations: 8,
+        pointer_elements: 8,
+        instructions: 500_000,
+        call_depth: 64,
+        calls: 1,
+        standard_input: 16,
+    };
 
     /// Twice as much of everything, up to what one machine can do.
     pub(crate) fn grown(self) -> Bounds {
@@ -71,6 +79,7 @@ impl Bounds {
             pointer_elements: (self.pointer_elements * 2).min(1 << 10),
             instructions: (self.instructions * 4).min(32_000_000),
             call_depth: (self.call_depth * 2).min(1 << 12),
+            standard_input: (self.standard_input * 2).min(1 << 12),
             ..self
         }
     }

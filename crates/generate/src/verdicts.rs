@@ -157,6 +157,12 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
         bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
     }
     bounds.extend(shared_objects(round).into_iter().map(|what| Bound { what, limit: 0 }));
+    if round.plain_numbers {
+        bounds.insert(Bound { what: "ways to write a number of standard input".to_string(), limit: 1 });
+    }
+    if round.no_files {
+        bounds.insert(Bound { what: "files that the program can read".to_string(), limit: 0 });
+    }
     for name in &round.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }

@@ -365,6 +365,7 @@ pub struct Scaled {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
+    /// Empty also where nobody uses the result.
     pub outs: Vec<RegisterId>,
     pub callee: Callee,
     pub arguments: Vec<Operand>,

@@ -9,6 +9,7 @@ pub mod code;
 mod code_text;
 pub mod graph;
 mod ids;
+pub mod library;
 pub mod map;
 pub mod types;
 mod verify;

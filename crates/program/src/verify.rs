@@ -391,7 +391,8 @@ impl<'a> FunctionVerifier<'a> {
         let parameters = callee.parameters.iter().map(|&parameter| callee.registers.get(parameter).copied());
         let given = call.argument_widths.iter().copied().map(Some).take(callee.parameters.len());
         ensure(parameters.eq(given), || format!("a call of @{} with other arguments", callee.name))?;
-        ensure(call.outs.len() == callee.results.len(), || format!("a call of @{} with other results", callee.name))?;
+        let as_many = call.outs.is_empty() || call.outs.len() == callee.results.len();
+        ensure(as_many, || format!("a call of @{} with other results", callee.name))?;
         call.outs.iter().zip(&callee.results).try_for_each(|(&out, &width)| self.has_width(out, width))
     }
 

@@ -63,7 +63,7 @@ impl Executor<'_, '_> {
         sum.map_or(product, |sum| terms.binary(TermOp::Add, sum, product))
     }
 
-    fn displaced(&mut self, base: Value, constant: u64, symbolic: Option<TermId>) -> Step<Value> {
+    pub(crate) fn displaced(&mut self, base: Value, constant: u64, symbolic: Option<TermId>) -> Step<Value> {
         match (base, symbolic) {
             (Value::Bits(bits), None) => Ok(Value::Bits(bits.wrapping_add(constant))),
             (Value::Pointer(pointer), None) => {
@@ -257,7 +257,7 @@ impl Executor<'_, '_> {
     }
 
     /// Which of its targets a pointer has; null comes first.
-    fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
+    pub(crate) fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
         let (nowhere, objects): (Vec<Target>, Vec<Target>) = targets.iter().partition(|target| target.object.is_none());
         for target in nowhere {
             if self.decide_fault(target.guard, FaultKind::NullDereference)? {
@@ -284,17 +284,16 @@ impl Executor<'_, '_> {
         }
         self.touch(object, access)?;
         self.check_symbolic_bounds(object, target.offset, size)?;
-        let places = self.places(object, target.offset, size);
         let plain = self.memory.get(object).is_some_and(|object| object.is_plain());
         let most = match access {
             Access::Read if plain => MOST_TABLE_PLACES,
             Access::Read => MOST_READ_PLACES,
             Access::Write => MOST_WRITTEN_PLACES,
         };
-        if places.len() > most {
+        let Some(places) = self.places(object, target.offset, size, most) else {
             let offset = self.concretise(&Value::Term(target.offset), 64)?;
             return Ok(Spot::At(Pointer { object, offset }));
-        }
+        };
         Ok(Spot::OneOf { object, offset: target.offset, places })
     }
 
@@ -303,6 +302,10 @@ impl Executor<'_, '_> {
         let Some(object) = self.memory.get(pointer.object) else { unreachable!("touch ends the path") };
         let end = pointer.offset.checked_add(size);
         let inside = end.is_some_and(|end| end <= object.size);
+        let overwrites = access == Access::Write && matches!(object.origin, Origin::Global { state: true, .. });
+        if overwrites && pointer.offset == 0 && size == object.size {
+            self.overwritten.insert(pointer.object);
+        }
         let symbolic_size = object.symbolic_size;
         if !inside {
             return self.out_of_bounds(pointer.object, pointer.offset);
@@ -339,7 +342,7 @@ impl Executor<'_, '_> {
         Ok(())
     }
 
-    fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
+    pub(crate) fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
         let message = format!("access at byte {} of {}", offset as i64, self.describe(id));
         let fault = self.fault(FaultKind::OutOfBounds, message);
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
@@ -369,9 +372,9 @@ impl Executor<'_, '_> {
     }
 
     /// Notes that an object is used; ends the path if it cannot be.
-    pub(crate) fn touch(&mut self, id: ObjectId, access: Access) -> Step<()> {
-        let Some(object) = self.memory.get(id) else {
-            if self.is_freed(id) {
+    pub(crate) fn touch(&mut self, object_id: ObjectId, access: Access) -> Step<()> {
+        let Some(object) = self.memory.get(object_id) else {
+            if self.is_freed(object_id) {
                 return self.fail(FaultKind::UseAfterFree, "access to an object that was freed");
             }
             return self.fail(FaultKind::UseAfterReturn, "access to a local object after its function returned");
@@ -379,13 +382,13 @@ impl Executor<'_, '_> {
         if access == Access::Write && !object.writable {
             return self.fail(FaultKind::WriteToConstant, "write to constant data");
         }
-        if matches!(object.origin, Origin::Stack | Origin::Heap) || self.memory.is_touched(id, access) {
+        if matches!(object.origin, Origin::Stack | Origin::Heap) || self.memory.is_touched(object_id, access) {
             return Ok(());
         }
         match object.origin {
             Origin::Stack | Origin::Heap => {}
             Origin::Global { id, state } => {
-                self.notes.reads_state |= state && access == Access::Read;
+                self.notes.reads_state |= state && access == Access::Read && !self.overwritten.contains(&object_id);
                 if state && !is_library_data(&self.code.globals[id].name) {
                     self.touched.entry(Touchable::Global(id)).or_default().written |= access == Access::Write;
                 }
@@ -397,11 +400,11 @@ impl Executor<'_, '_> {
             Origin::Input(shape) => {
                 self.touched.entry(Touchable::Input(shape)).or_default().written |= access == Access::Write;
                 if self.filled.insert(shape) {
-                    self.fill(shape, id, 0);
+                    self.fill(shape, object_id, 0);
                 }
             }
         }
-        self.memory.touch(id, access);
+        self.memory.touch(object_id, access);
         Ok(())
     }
 
@@ -455,16 +458,16 @@ impl Executor<'_, '_> {
         object
     }
 
-    /// The offsets inside an object that the term may have, as far as its form tells.
-    fn places(&self, id: ObjectId, offset: TermId, size: u64) -> Vec<u64> {
+    /// The offsets inside an object that the term may have, as far as its form tells; `None` for more than `most`.
+    fn places(&self, id: ObjectId, offset: TermId, size: u64, most: usize) -> Option<Vec<u64>> {
         let object_size = self.memory.get(id).map_or(0, |object| object.size);
-        let Some(last) = object_size.checked_sub(size) else { return Vec::new() };
-        if let Some(places) = self.bounded_places(offset, last) {
-            return places;
-        }
-        let stride = self.stride(offset, 16);
-        let first = stride.residue % stride.modulus;
-        (first..=last).step_by(stride.modulus as usize).collect()
+        let Some(last) = object_size.checked_sub(size) else { return Some(Vec::new()) };
+        let (first, step, last) = self.bounded_places(offset, last).unwrap_or_else(|| {
+            let stride = self.stride(offset, 16);
+            (stride.residue % stride.modulus, stride.modulus, last)
+        });
+        let places: Vec<u64> = (first..=last).step_by(step as usize).take(most + 1).collect();
+        (places.len() <= most).then_some(places)
     }
 
     /// The term is `residue` modulo `modulus`.

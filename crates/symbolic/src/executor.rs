@@ -13,6 +13,7 @@ use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::plain::Decoded;
 use crate::session::{RunLimits, Session, global_object};
+use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
 use crate::varargs::VariableArguments;
 
@@ -37,6 +38,8 @@ pub(crate) struct Executor<'s, 'p> {
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub filled: HashSet<ShapeId>,
+    /// Global objects that this path wrote as a whole: earlier calls do not matter to what they hold.
+    pub overwritten: HashSet<ObjectId>,
     /// Objects that the program gave back.
     pub freed: HashSet<ObjectId>,
     pub touched: BTreeMap<Touchable, Touched>,
@@ -52,6 +55,11 @@ pub(crate) struct Executor<'s, 'p> {
     pub calling: FunctionId,
     /// How many calls follow the current one.
     pub calls_to_come: u32,
+    pub input: StandardInput,
+    /// Streams that the program opened for writing, and those that it closed.
+    pub opened: Vec<ObjectId>,
+    pub closed: Vec<ObjectId>,
+    pub wrote_files: bool,
     pub notes: Notes,
     pub instructions: u64,
     /// The arguments of calls with variable ones, by the depth of the callee.
@@ -129,6 +137,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             decided: HashMap::new(),
             shape_objects: HashMap::new(),
             filled: HashSet::new(),
+            overwritten: HashSet::new(),
             freed: HashSet::new(),
             touched: BTreeMap::new(),
             domain: Vec::new(),
@@ -139,6 +148,10 @@ impl<'s, 'p> Executor<'s, 'p> {
             calls: Vec::new(),
             calling: session.function,
             calls_to_come: 0,
+            input: StandardInput::default(),
+            opened: Vec::new(),
+            closed: Vec::new(),
+            wrote_files: false,
             notes: Notes::default(),
             instructions: 0,
             variable_arguments: BTreeMap::new(),
@@ -163,6 +176,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             feeds_taken: self.feeds_taken,
             calls: self.calls,
             called_unit: self.calls_to_come == 0,
+            standard_input: self.input.pieces,
             notes: self.notes,
             instructions: self.instructions,
         }

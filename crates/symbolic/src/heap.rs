@@ -9,9 +9,10 @@ use crate::memory::{Contents, Origin};
 use crate::path::{AlternativeKind, FaultKind};
 use crate::value::{ObjectId, Pointer, Target, Value};
 
-/// An object whose size is symbolic has room for the first of these that its size does not exceed. A larger size is
-/// made concrete.
-const ROOMS: [u64; 2] = [128, 4096];
+/// An object whose size is symbolic has room for the first of these that its size does not exceed: what the code then
+/// does with it is cheaper in a small one. The last is the largest that an allocation may ask for; room that nobody
+/// writes to costs nothing.
+const ROOMS: [u64; 3] = [128, 4096, 256 << 20];
 
 /// How large a heap object is.
 struct HeapSize {
@@ -104,7 +105,6 @@ impl Executor<'_, '_> {
         if let Some(made) = self.memory.get_mut(object) {
             made.symbolic_size = size.symbolic;
         }
-        self.instructions += size.room / 8;
         Value::Pointer(Pointer { object, offset: 0 })
     }
 

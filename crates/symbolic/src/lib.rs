@@ -23,6 +23,7 @@ mod requests;
 mod sequence;
 mod session;
 mod step;
+mod streams;
 mod tables;
 mod value;
 mod varargs;
@@ -32,3 +33,4 @@ pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
 pub use session::{Prepared, RunLimits, Session};
+pub use streams::{Notation, StreamPiece};

@@ -36,11 +36,15 @@ impl Executor<'_, '_> {
         arguments: &[Value],
         outs: &[RegisterId],
     ) -> Step<()> {
-        let name = self.code.functions[callee].name.as_str();
-        if let Some(value) = self.call_mathematics(callee, arguments)? {
+        let known = match self.call_stream(callee, arguments, outs)? {
+            None => self.call_mathematics(callee, arguments)?,
+            known => known,
+        };
+        if let Some(value) = known {
             outs.iter().for_each(|&out| self.set(out, value));
             return Ok(());
         }
+        let name = self.code.functions[callee].name.as_str();
         let result = match (name, arguments) {
             ("abort" | "llvm.trap", _) => self.fail(FaultKind::Abort, format!("'{name}' was called")),
             ("__assert_fail", _) => self.fail(FaultKind::AssertFailed, "an assertion failed"),

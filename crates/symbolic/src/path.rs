@@ -9,6 +9,7 @@ use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
 use crate::inputs::ShapeId;
+use crate::streams::StreamPiece;
 
 #[derive(Debug, Clone)]
 pub struct Path {
@@ -27,6 +28,8 @@ pub struct Path {
     pub calls: Vec<FunctionId>,
     /// It came to the call under test.
     pub called_unit: bool,
+    /// What it read of standard input.
+    pub standard_input: Vec<StreamPiece>,
     pub notes: Notes,
     pub instructions: u64,
 }
@@ -103,6 +106,11 @@ pub enum PathEnd {
         location: Option<Location>,
         bound: u64,
     },
+    /// It read this many bytes and numbers from standard input and went on reading.
+    StreamBound {
+        location: Option<Location>,
+        bound: u64,
+    },
     /// An access behind the end of an input that could be larger than the bound allows.
     SizeBound {
         fault: Fault,
@@ -159,6 +167,10 @@ pub struct Notes {
     pub reads_volatile: bool,
     /// It looked at the number of an address, which another run may choose differently.
     pub looks_at_addresses: bool,
+    /// It tried to read a file: in tests there is none.
+    pub no_files: bool,
+    /// It read on behind a number of standard input that has other texts, behind which other bytes could follow.
+    pub plain_numbers: bool,
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
     /// compared them, or went through both and wrote through one.
     pub may_alias: BTreeSet<(String, String)>,

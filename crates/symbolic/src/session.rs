@@ -15,6 +15,7 @@ use crate::inputs::InputSpace;
 use crate::memory::{Contents, Memory, Origin};
 use crate::path::Path;
 use crate::plain::Decoded;
+use crate::streams::StreamVariables;
 use crate::value::{ObjectId, Pointer, Value};
 
 mod garbage;
@@ -36,6 +37,8 @@ pub struct RunLimits<'a> {
     pub call_depth: u64,
     /// Terms of the session, those of earlier runs included: what bounds its memory.
     pub terms: usize,
+    /// Bytes and numbers of standard input.
+    pub standard_input: u64,
     pub interrupt: &'a AtomicBool,
 }
 
@@ -59,6 +62,9 @@ pub struct Session<'p> {
     /// The functions that those calls may go to: they write state that the unit looks at.
     pub(crate) callers_of_state: Rc<[FunctionId]>,
     call_choices: Vec<TermId>,
+    pub(crate) stream_variables: StreamVariables,
+    /// The objects of standard input, output and error, where the program names them.
+    streams: Rc<[(ObjectId, Stream)]>,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -84,16 +90,20 @@ pub struct Prepared<'p> {
     map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
     preconditions: Rc<IdVec<CodeFunctionId, bool>>,
     successors: Rc<RefCell<Successors>>,
+    streams: Rc<[(ObjectId, Stream)]>,
 }
 
 impl<'p> Prepared<'p> {
     pub fn new(program: &'p Program) -> Self {
         let by_name = program.code.functions.iter().map(|(id, function)| (function.name.as_str(), id));
         let decoded: DecodedTable = program.code.functions.ids().map(|_| None).collect();
+        let mut image = initial_memory(&program.code);
+        let streams = open_streams(&mut image, &program.code).into();
         Prepared {
             program,
             drivers: Rc::new(by_name.collect()),
-            image: initial_memory(&program.code),
+            image,
+            streams,
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
             map_functions: Rc::new(map_functions(program)),
@@ -121,6 +131,8 @@ impl<'p> Prepared<'p> {
             calls_before: 0,
             callers_of_state: Rc::from([]),
             call_choices: Vec::new(),
+            stream_variables: StreamVariables::default(),
+            streams: self.streams.clone(),
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
@@ -184,6 +196,10 @@ impl<'p> Session<'p> {
         Executor::new(self, model, limits).run()
     }
 
+    pub(crate) fn stream_of(&self, object: ObjectId) -> Option<Stream> {
+        self.streams.iter().find(|(stream, _)| *stream == object).map(|(_, stream)| *stream)
+    }
+
     pub(crate) fn decoded(&mut self, function: CodeFunctionId) -> Rc<Decoded> {
         let code = &self.program.code.functions[function];
         Rc::clone(self.decoded.borrow_mut()[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
@@ -236,6 +252,35 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
 
 fn preconditions(code: &Code) -> IdVec<CodeFunctionId, bool> {
     code.functions.values().map(|function| function.name.starts_with(CHECK_PREFIX)).collect()
+}
+
+/// Bytes of a `FILE`, which nobody looks into.
+pub(crate) const FILE_SIZE: u64 = 216;
+
+/// The streams that every program has.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Input,
+    Output,
+    Error,
+}
+
+/// The C library's variables `stdin`, `stdout` and `stderr` and what they point to.
+fn open_streams(memory: &mut Memory, code: &Code) -> Vec<(ObjectId, Stream)> {
+    let names = [("stdin", Stream::Input), ("stdout", Stream::Output), ("stderr", Stream::Error)];
+    let mut streams = Vec::new();
+    for (name, stream) in names {
+        let declared = |(_, global): &(GlobalId, &Global)| global.name == name && global.initializer.is_none();
+        let Some((id, _)) = code.globals.iter().find(declared) else { continue };
+        let object = memory.allocate(FILE_SIZE, 16, Origin::Stack, Contents::Uninitialised);
+        if let Some(variable) = memory.get_mut(global_object(id)) {
+            // It is defined elsewhere, but what it holds is known.
+            variable.origin = Origin::Stack;
+            variable.put_pointer(0, Value::Pointer(Pointer { object, offset: 0 }));
+        }
+        streams.push((object, stream));
+    }
+    streams
 }
 
 /// The object of a global has the global's number.

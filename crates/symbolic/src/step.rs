@@ -265,7 +265,7 @@ impl<'p> Executor<'_, 'p> {
         self.write(&address, size, value)
     }
 
-    fn write(&mut self, address: &Value, size: u64, value: Value) -> Step<()> {
+    pub(crate) fn write(&mut self, address: &Value, size: u64, value: Value) -> Step<()> {
         match self.resolve(address, size, Access::Write)? {
             Spot::At(pointer) => self.memory.write(self.session, pointer.object, pointer.offset, size, value),
             Spot::OneOf { object, offset, places } => self.write_one_of(object, offset, &places, size, value)?,

@@ -45,12 +45,15 @@ impl Affine {
 }
 
 impl Executor<'_, '_> {
-    /// The offsets up to `last` that a term may have, in rising order, where its form bounds them.
-    pub(crate) fn bounded_places(&self, offset: TermId, last: u64) -> Option<Vec<u64>> {
+    /// The offsets up to `last` that a term may have, where its form bounds them: the first, the step between them and
+    /// the last.
+    pub(crate) fn bounded_places(&self, offset: TermId, last: u64) -> Option<(u64, u64, u64)> {
         let affine = self.affine(offset, DEPTH)?;
         let first = affine.low.max(-affine.constant.div_euclid(affine.scale));
         let end = affine.high.min((i128::from(last) - affine.constant).div_euclid(affine.scale));
-        Some((first..=end).map(|x| affine.at(x) as u64).collect())
+        // No place at all where the last lies before the first.
+        let none = (1, 1, 0);
+        Some(if first > end { none } else { (affine.at(first) as u64, affine.scale as u64, affine.at(end) as u64) })
     }
 
     /// Reads `size` bytes at one of these places, in rising order, as the offset (64 bits) says.

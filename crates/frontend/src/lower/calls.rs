@@ -73,8 +73,12 @@ impl<'m> FunctionLowering<'_, 'm> {
             }
         }
         let shape = self.shape(value)?;
-        let outs = self.registers(&shape);
-        let results = outs.iter().copied().map(Operand::Register).collect();
+        let is_used = value.users().next().is_some();
+        let outs = if is_used { self.registers(&shape) } else { Vec::new() };
+        let results = match is_used {
+            true => outs.iter().copied().map(Operand::Register).collect(),
+            false => vec![Operand::Undefined; shape.len()],
+        };
         self.emit.push(Instruction::Call(Call { outs, callee, arguments, argument_widths, passing }));
         Ok(results)
     }

@@ -1,0 +1,81 @@
+//! Functions of the C library that the execution knows by name.
+
+/// What reads and writes streams, sorted: part of `stdio.h`, and `read`.
+const STREAM_FUNCTIONS: [&str; 60] = [
+    "_IO_getc",
+    "_IO_putc",
+    "__isoc99_fscanf",
+    "__isoc99_scanf",
+    "__isoc99_sscanf",
+    "__isoc99_vfscanf",
+    "__isoc99_vscanf",
+    "__isoc99_vsscanf",
+    "clearerr",
+    "clearerr_unlocked",
+    "dprintf",
+    "fclose",
+    "feof",
+    "feof_unlocked",
+    "ferror",
+    "ferror_unlocked",
+    "fflush",
+    "fflush_unlocked",
+    "fgetc",
+    "fgetc_unlocked",
+    "fgets",
+    "fgets_unlocked",
+    "fprintf",
+    "fputc",
+    "fputc_unlocked",
+    "fputs",
+    "fputs_unlocked",
+    "fread",
+    "fread_unlocked",
+    "fscanf",
+    "fwrite",
+    "fwrite_unlocked",
+    "getc",
+    "getc_unlocked",
+    "getchar",
+    "getchar_unlocked",
+    "gets",
+    "perror",
+    "printf",
+    "putc",
+    "putc_unlocked",
+    "putchar",
+    "putchar_unlocked",
+    "puts",
+    "read",
+    "scanf",
+    "setbuf",
+    "setlinebuf",
+    "setvbuf",
+    "snprintf",
+    "sprintf",
+    "sscanf",
+    "ungetc",
+    "vfprintf",
+    "vfscanf",
+    "vprintf",
+    "vscanf",
+    "vsnprintf",
+    "vsprintf",
+    "vsscanf",
+];
+
+/// Whether the execution knows what this function does to streams.
+pub fn is_stream_function(name: &str) -> bool {
+    STREAM_FUNCTIONS.binary_search(&name).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_to_be_found() {
+        assert!(STREAM_FUNCTIONS.is_sorted());
+        assert!(STREAM_FUNCTIONS.iter().all(|name| is_stream_function(name)) && !is_stream_function("fopen"));
+    }
+}

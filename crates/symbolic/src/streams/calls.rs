@@ -1,0 +1,371 @@
+//! The functions of `stdio.h`, by name.
+
+use std::collections::VecDeque;
+
+use branchwise_constraints::{CompareOp, TermId};
+use branchwise_program::library::is_stream_function;
+use branchwise_program::{CodeFunctionId, RegisterId};
+
+use crate::executor::{Executor, Step};
+use crate::memory::{Contents, Origin};
+use crate::path::FaultKind;
+use crate::session::{FILE_SIZE, Stream};
+use crate::streams::arguments::Arguments;
+use crate::streams::scan::Source;
+use crate::value::{ObjectId, Pointer, Value};
+
+/// End of file, or an error.
+const EOF: u64 = 0xffff_ffff;
+
+/// One call: its arguments, and whether the program looks at the result.
+struct StreamCall<'a> {
+    arguments: &'a [Value],
+    asked: bool,
+}
+
+impl StreamCall<'_> {
+    fn argument(&self, index: usize) -> Value {
+        self.arguments.get(index).cloned().unwrap_or(Value::Undefined)
+    }
+
+    /// The variable arguments, from this one on.
+    fn variable(&self, from: usize) -> Arguments {
+        Arguments::Given(self.arguments.iter().skip(from).cloned().collect::<VecDeque<_>>())
+    }
+
+    fn listed(&self, index: usize) -> Arguments {
+        Arguments::List(self.argument(index))
+    }
+}
+
+impl Executor<'_, '_> {
+    /// The result of a function of `stdio.h`; `None` if it is no such function.
+    pub(crate) fn call_stream(
+        &mut self,
+        callee: CodeFunctionId,
+        arguments: &[Value],
+        outs: &[RegisterId],
+    ) -> Step<Option<Value>> {
+        if !is_stream_function(&self.code.functions[callee].name) {
+            return self.call_stream_primitive(callee, arguments);
+        }
+        let call = StreamCall { arguments, asked: !outs.is_empty() };
+        let name = self.code.functions[callee].name.as_str();
+        let found = match name {
+            "getchar" | "getchar_unlocked" | "getc" | "fgetc" | "_IO_getc" | "getc_unlocked" | "fgetc_unlocked"
+            | "ungetc" | "fgets" | "fgets_unlocked" | "gets" | "fread" | "fread_unlocked" | "feof"
+            | "feof_unlocked" | "ferror" | "ferror_unlocked" | "clearerr" | "clearerr_unlocked" | "read" => {
+                self.call_input(name, &call)?
+            }
+            "scanf" | "fscanf" | "sscanf" | "vscanf" | "vfscanf" | "vsscanf" | "__isoc99_scanf" | "__isoc99_fscanf"
+            | "__isoc99_sscanf" | "__isoc99_vscanf" | "__isoc99_vfscanf" | "__isoc99_vsscanf" => {
+                self.call_scan(name.trim_start_matches("__isoc99_"), &call)?
+            }
+            "printf" | "vprintf" | "fprintf" | "vfprintf" | "dprintf" => self.call_print(name, &call)?,
+            "sprintf" | "vsprintf" | "snprintf" | "vsnprintf" => self.call_print_to(name, &call)?,
+            _ => match self.call_output(name, &call)? {
+                Some(value) => value,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(found))
+    }
+
+    fn call_input(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
+        let stream = match name {
+            "getchar" | "getchar_unlocked" | "gets" | "read" => None,
+            "ungetc" => Some(1),
+            "fgets" | "fgets_unlocked" => Some(2),
+            "fread" | "fread_unlocked" => Some(3),
+            _ => Some(0),
+        };
+        if let Some(index) = stream {
+            match self.stream(&call.argument(index))? {
+                Stream::Input => {}
+                _ if name.starts_with("ferror") => return Ok(Value::Bits(0)),
+                _ => return self.unsupported(format!("'{name}' on an output stream")),
+            }
+        }
+        if name == "read" {
+            return self.call_read(call);
+        }
+        self.input.buffered = true;
+        match name {
+            "ungetc" => self.call_unget(call),
+            "fgets" | "fgets_unlocked" => self.call_fgets(call),
+            "gets" => self.take_line(&call.argument(0), None),
+            "fread" | "fread_unlocked" => self.call_fread(call),
+            "feof" | "feof_unlocked" => Ok(Value::Bits(u64::from(self.end_was_seen()?))),
+            "ferror" | "ferror_unlocked" => Ok(Value::Bits(0)),
+            "clearerr" | "clearerr_unlocked" => {
+                self.forget_end()?;
+                Ok(Value::Undefined)
+            }
+            _ => {
+                let byte = self.take_byte()?;
+                Ok(self.character_or_end(byte))
+            }
+        }
+    }
+
+    fn character_or_end(&mut self, byte: Option<TermId>) -> Value {
+        match byte {
+            Some(byte) => {
+                let character = self.session.terms.zero_extend(byte, 32);
+                self.term_value(character)
+            }
+            None => Value::Bits(EOF),
+        }
+    }
+
+    fn call_unget(&mut self, call: &StreamCall<'_>) -> Step<Value> {
+        let value = call.argument(0);
+        let term = self.as_term(&value, 32);
+        let end = self.session.terms.constant(u128::from(EOF), 32);
+        let is_end = self.session.terms.compare(CompareOp::Eq, term, end);
+        if self.holds(is_end)? {
+            return Ok(Value::Bits(EOF));
+        }
+        let byte = self.session.terms.extract(term, 0, 8);
+        self.unget(byte)?;
+        Ok(self.character_or_end(Some(byte)))
+    }
+
+    fn call_fgets(&mut self, call: &StreamCall<'_>) -> Step<Value> {
+        let size = self.concretise(&call.argument(1), 32)? as i32;
+        if size <= 0 {
+            return Ok(Value::Bits(0));
+        }
+        self.take_line(&call.argument(0), Some(size as u64 - 1))
+    }
+
+    /// Reads up to and with a newline, at most this many bytes; without a limit (`gets`) the newline is dropped.
+    fn take_line(&mut self, target: &Value, most: Option<u64>) -> Step<Value> {
+        let mut at = 0;
+        while most.is_none_or(|most| at < most) {
+            let Some(byte) = self.take_byte()? else {
+                if at == 0 {
+                    return Ok(Value::Bits(0));
+                }
+                break;
+            };
+            let is_newline = self.is_byte(byte, b'\n');
+            let is_newline = self.holds(is_newline)?;
+            if !is_newline || most.is_some() {
+                self.store_byte(target, at, byte)?;
+                at += 1;
+            }
+            if is_newline {
+                break;
+            }
+        }
+        let end = self.session.terms.constant(0, 8);
+        self.store_byte(target, at, end)?;
+        Ok(target.clone())
+    }
+
+    fn call_fread(&mut self, call: &StreamCall<'_>) -> Step<Value> {
+        let (size, count) = (self.concretise(&call.argument(1), 64)?, self.concretise(&call.argument(2), 64)?);
+        if size == 0 || count == 0 {
+            return Ok(Value::Bits(0));
+        }
+        let taken = self.take_block(&call.argument(0), size.saturating_mul(count))?;
+        Ok(Value::Bits(taken / size))
+    }
+
+    /// `read` sees what the C library has not read yet, which is only known before the library reads anything.
+    fn call_read(&mut self, call: &StreamCall<'_>) -> Step<Value> {
+        let (descriptor, size) = (self.concretise(&call.argument(0), 32)?, self.concretise(&call.argument(2), 64)?);
+        if descriptor != 0 {
+            return self.unsupported("'read' from another file than standard input");
+        }
+        if self.input.buffered {
+            return self.unsupported("'read' from standard input after functions of stdio.h");
+        }
+        Ok(Value::Bits(self.take_block(&call.argument(1), size)?))
+    }
+
+    fn take_block(&mut self, target: &Value, size: u64) -> Step<u64> {
+        let mut taken = 0;
+        while taken < size {
+            let Some(byte) = self.take_byte()? else { break };
+            self.store_byte(target, taken, byte)?;
+            taken += 1;
+        }
+        Ok(taken)
+    }
+
+    fn call_scan(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
+        let listed = name.starts_with('v');
+        let name = name.trim_start_matches('v');
+        let format_at = usize::from(name != "scanf");
+        let source = match name {
+            "sscanf" => Source::Text { address: call.argument(0), at: 0 },
+            "fscanf" if self.stream(&call.argument(0))? != Stream::Input => {
+                return self.unsupported("'fscanf' on an output stream");
+            }
+            _ => Source::StandardInput,
+        };
+        self.input.buffered |= name != "sscanf";
+        let format = self.known_text(&call.argument(format_at), "a format of scanf")?;
+        let arguments = if listed { call.listed(format_at + 1) } else { call.variable(format_at + 1) };
+        let result = self.scan(source, &format, arguments)?;
+        Ok(Value::Bits(u64::from(result as u32)))
+    }
+
+    fn call_print(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
+        let format_at = usize::from(!matches!(name, "printf" | "vprintf"));
+        if format_at == 1 && name != "dprintf" {
+            self.require_output(name, &call.argument(0))?;
+        }
+        let listed = name.starts_with('v');
+        let arguments = if listed { call.listed(format_at + 1) } else { call.variable(format_at + 1) };
+        let printed = self.printed(&call.argument(format_at), arguments)?;
+        let count = self.print_nowhere(printed, call.asked)?;
+        Ok(count.map_or(Value::Bits(0), |count| self.term_value(count)))
+    }
+
+    fn call_print_to(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
+        let limited = name.ends_with("snprintf");
+        let format_at = if limited { 2 } else { 1 };
+        let listed = name.starts_with('v');
+        let arguments = if listed { call.listed(format_at + 1) } else { call.variable(format_at + 1) };
+        let room = if limited { self.concretise(&call.argument(1), 64)? } else { u64::MAX };
+        let printed = self.printed(&call.argument(format_at), arguments)?;
+        let characters = self.characters(printed)?;
+        let target = call.argument(0);
+        if room > 0 {
+            let kept = (characters.len() as u64).min(room - 1);
+            for (at, &byte) in characters[..kept as usize].iter().enumerate() {
+                self.store_byte(&target, at as u64, byte)?;
+            }
+            let end = self.session.terms.constant(0, 8);
+            self.store_byte(&target, kept, end)?;
+        }
+        Ok(Value::Bits(characters.len() as u64))
+    }
+
+    /// What else writes or is said to a stream; `None` if it does neither.
+    fn call_output(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Option<Value>> {
+        Ok(Some(match name {
+            "putchar" | "putchar_unlocked" => self.printed_character(call),
+            "putc" | "fputc" | "_IO_putc" | "putc_unlocked" | "fputc_unlocked" => {
+                self.require_output(name, &call.argument(1))?;
+                self.printed_character(call)
+            }
+            "puts" => {
+                let length = self.text_length(&call.argument(0), None)?;
+                let one = self.session.terms.constant(1, 64);
+                let length = self.session.terms.add(length, one);
+                let length = self.session.terms.extract(length, 0, 32);
+                self.term_value(length)
+            }
+            "fputs" | "fputs_unlocked" => {
+                self.require_output(name, &call.argument(1))?;
+                self.text_length(&call.argument(0), None)?;
+                Value::Bits(1)
+            }
+            "fwrite" | "fwrite_unlocked" => self.call_fwrite(name, call)?,
+            "fclose" => {
+                self.require_output(name, &call.argument(0))?;
+                self.close_stream(&call.argument(0));
+                Value::Bits(0)
+            }
+            "perror" => {
+                if !self.decide_null(&call.argument(0))? {
+                    self.text_length(&call.argument(0), None)?;
+                }
+                Value::Undefined
+            }
+            "fflush" | "fflush_unlocked" => {
+                if !self.decide_null(&call.argument(0))? {
+                    self.require_output(name, &call.argument(0))?;
+                }
+                Value::Bits(0)
+            }
+            "setvbuf" | "setbuf" | "setlinebuf" => {
+                self.stream(&call.argument(0))?;
+                Value::Bits(0)
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn printed_character(&mut self, call: &StreamCall<'_>) -> Value {
+        let value = call.argument(0);
+        let term = self.as_term(&value, 32);
+        let byte = self.session.terms.extract(term, 0, 8);
+        self.character_or_end(Some(byte))
+    }
+
+    fn call_fwrite(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
+        self.require_output(name, &call.argument(3))?;
+        let (size, count) = (self.concretise(&call.argument(1), 64)?, self.concretise(&call.argument(2), 64)?);
+        let bytes = size.saturating_mul(count);
+        if bytes == 0 {
+            return Ok(Value::Bits(0));
+        }
+        self.resolve(&call.argument(0), bytes, crate::address::Access::Read)?;
+        Ok(Value::Bits(count))
+    }
+
+    fn open_stream(&self, object: ObjectId) -> Option<Stream> {
+        let opened = self.opened.contains(&object).then_some(Stream::Output);
+        opened.or_else(|| self.session.stream_of(object).filter(|_| !self.closed.contains(&object)))
+    }
+
+    /// What is closed is no stream any more.
+    fn close_stream(&mut self, stream: &Value) {
+        if let Value::Pointer(pointer) = stream {
+            self.opened.retain(|&object| object != pointer.object);
+            self.closed.push(pointer.object);
+        }
+    }
+
+    /// What the models of `fopen` are made of.
+    fn call_stream_primitive(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Option<Value>> {
+        match (self.code.functions[callee].name.as_str(), arguments) {
+            ("__bw_open_for_reading", _) if self.wrote_files => {
+                self.unsupported("a file that is opened after another was written")
+            }
+            ("__bw_open_for_reading", _) => {
+                self.notes.no_files = true;
+                Ok(Some(Value::Bits(0)))
+            }
+            ("__bw_open_for_writing", _) => {
+                let object = self.memory.allocate(FILE_SIZE, 16, Origin::Stack, Contents::Uninitialised);
+                self.wrote_files = true;
+                self.opened.push(object);
+                Ok(Some(Value::Pointer(Pointer { object, offset: 0 })))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn require_output(&mut self, name: &str, stream: &Value) -> Step<()> {
+        match self.stream(stream)? {
+            Stream::Input => self.unsupported(format!("'{name}' on standard input")),
+            Stream::Output | Stream::Error => Ok(()),
+        }
+    }
+
+    /// Which stream a `FILE *` is.
+    fn stream(&mut self, value: &Value) -> Step<Stream> {
+        if self.decide_null(value)? {
+            return self.fail(FaultKind::NullDereference, "a null pointer used as a stream");
+        }
+        let known = match value {
+            Value::Pointer(Pointer { object, offset: 0 }) => self.open_stream(*object),
+            Value::Choice(choice) => {
+                let targets = self.memory.targets(*choice).to_vec();
+                let target = self.choose_target(&targets)?;
+                target.object.and_then(|object| self.open_stream(object))
+            }
+            _ => None,
+        };
+        match known {
+            Some(stream) => Ok(stream),
+            None => self.unsupported("a stream other than standard input, output and error"),
+        }
+    }
+}
