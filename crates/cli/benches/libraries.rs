@@ -140,6 +140,6 @@ fn row(library: &Library, sources: &Path, file: &str, reasons: &mut BTreeMap<Str
 
 /// The reason without what differs from place to place.
 fn kind_of_reason(reason: &Value) -> String {
-    let text = reason["reason"].as_str().or(reason.as_str()).unwrap_or("?");
+    let text = reason["message"].as_str().unwrap_or("?");
     text.split(" at ").next().unwrap_or(text).to_string()
 }

@@ -260,7 +260,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             budget.steps += 1;
             if let Some((candidate, model)) = solved {
                 self.execute(model, true, budget, on_goals);
-                self.check_arrival(candidate);
+                self.check_arrival(candidate, budget);
             }
         }
         self.note_what_is_left(budget);
@@ -537,13 +537,16 @@ impl<'a, 'p> Exploration<'a, 'p> {
         new.count() > 0
     }
 
-    /// Execution must go where the model was solved to lead it; if not, nothing may be concluded from this prefix.
-    fn check_arrival(&mut self, candidate: Candidate) {
+    /// Execution must go where the model was solved to lead it; if not, nothing may be concluded from this prefix. A path
+    /// that a limit stopped may just not have come there.
+    fn check_arrival(&mut self, candidate: Candidate, budget: &Budget<'_>) {
         let Candidate { node, branch } = candidate;
-        if self.tree.status(node, branch) == Status::Open {
-            self.tree.set_status(node, branch, Status::Unsolved);
-            self.obstacle(ObstacleKind::Diverged, candidate);
+        if self.tree.status(node, branch) != Status::Open {
+            return;
         }
+        let stopped = budget.alarm.flag().load(std::sync::atomic::Ordering::Relaxed) || self.limitations.out_of_memory;
+        self.tree.set_status(node, branch, Status::Unsolved);
+        self.obstacle(if stopped { ObstacleKind::OutOfBudget } else { ObstacleKind::Diverged }, candidate);
     }
 }
 
