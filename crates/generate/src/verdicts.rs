@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::Program;
 use branchwise_program::code::Location;
+use branchwise_program::map::FeedOrigin;
 use branchwise_search::Guidance;
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
@@ -99,16 +100,20 @@ impl Judge<'_> {
     }
 
     fn evidence(&self) -> Evidence {
+        let mut assumptions = vec![
+            "integer arithmetic wraps around as the machine's does".to_string(),
+            "a path ends at an access outside an object, through a null pointer, and at a division by zero".to_string(),
+            "pointers point to the start of an object".to_string(),
+        ];
+        let may_fail = self.program.map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
+        if !may_fail && self.program.code.function_named("__bw_allocate").is_some() {
+            assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
+        }
         Evidence {
             proof: "every path that could lead there was executed or its condition refuted".to_string(),
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
-            assumptions: vec![
-                "integer arithmetic wraps around as the machine's does".to_string(),
-                "a path ends at an access outside an object, through a null pointer, and at a division by zero"
-                    .to_string(),
-                "pointers point to the start of an object".to_string(),
-            ],
+            assumptions,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What people see: the functions, conditions, decisions, loops and calls of the user's files.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::types::TypeTable;
@@ -17,6 +18,8 @@ pub struct Map {
     pub feeds: IdVec<FeedId, Feed>,
     /// What function pointers among the inputs may point to, by the number in the generated table.
     pub callables: IdVec<CallableId, Callable>,
+    /// Functions of the C library that the unit calls and that never call a function of the unit.
+    pub closed_functions: BTreeSet<String>,
 }
 
 /// A sequence of values that the program asks for while it runs: each call of a stub takes the next one. A sequence

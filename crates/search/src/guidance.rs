@@ -132,7 +132,10 @@ impl Predecessors {
             }
             predecessors.nodes.insert(id, nodes);
             for call in &function.calls {
-                predecessors.add_call((id, call.node), call.callee.as_deref(), &by_name);
+                let closed = call.callee.as_ref().is_some_and(|name| map.closed_functions.contains(name));
+                if !closed || by_name.contains_key(call.callee.as_deref().unwrap_or_default()) {
+                    predecessors.add_call((id, call.node), call.callee.as_deref(), &by_name);
+                }
             }
         }
         predecessors

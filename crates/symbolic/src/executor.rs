@@ -12,9 +12,7 @@ use crate::address::Access;
 use crate::inputs::ShapeId;
 use crate::loops::LoopExits;
 use crate::memory::Memory;
-use crate::path::{
-    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position,
-};
+use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::session::{RunLimits, Session, global_object};
 use crate::value::{ObjectId, Pointer, Value};
 
