@@ -133,6 +133,9 @@ fn help_of_generate() {
 
                       [default: c]
 
+                  --malloc-may-fail
+                      Let calls of malloc() and its like also fail, each as the test says
+
                   --require <PERCENT>
                       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
 
@@ -176,6 +179,7 @@ fn short_help_of_generate() {
                   --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
                   --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
                   --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
+                  --malloc-may-fail        Let calls of malloc() and its like also fail, each as the test says
                   --require <PERCENT>      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
                   --json                   Print one JSON object on standard output instead of the table
               -q, --quiet                  Print nothing but errors (and the JSON object, with --json)

@@ -75,6 +75,7 @@ fn generate(fixture: &Fixture, more: &[&str], folder: &Path) -> Run {
     let steps = fixture.steps.to_string();
     let mut arguments = vec!["--function", &fixture.entry, "--steps", &steps];
     arguments.extend(fixture.scope.iter().flat_map(|scope| ["--scope", scope]));
+    arguments.extend(fixture.options.iter().map(String::as_str));
     arguments.extend(more);
     tool::generate(&fixture.path, &arguments, &fixture.flags, folder)
 }

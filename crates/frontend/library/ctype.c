@@ -62,5 +62,7 @@ MODEL int isxdigit(int c) { return __bw_classes[c + 128] & XDIGIT; }
 MODEL int isascii(int c) { return (c & ~0x7f) == 0; }
 MODEL int toascii(int c) { return c & 0x7f; }
 
-MODEL int tolower(int c) { return c >= -128 && c < 256 ? __bw_to_lower[c + 128] : c; }
-MODEL int toupper(int c) { return c >= -128 && c < 256 ? __bw_to_upper[c + 128] : c; }
+/* As arithmetic: a look into the tables would be a choice between hundreds of values. */
+static int byte_of(int c) { return c + (((unsigned)c + 128 < 127) << 8); }
+MODEL int tolower(int c) { return byte_of(c) + (((unsigned)c - 'A' < 26) << 5); }
+MODEL int toupper(int c) { return byte_of(c) - (((unsigned)c - 'a' < 26) << 5); }

@@ -278,7 +278,7 @@ MODEL _Noreturn void __assert(const char *assertion, const char *file, int line)
 /* ---- signal.h ---- */
 
 typedef void (*signal_handler)(int);
-enum { SIGABRT = 6, SIGKILL = 9, SIGSTOP = 19, MOST_SIGNALS = 64 };
+enum { SIGILL = 4, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGSEGV = 11, SIGSTOP = 19, MOST_SIGNALS = 64 };
 static signal_handler __bw_signal_handlers[MOST_SIGNALS + 1];
 
 MODEL signal_handler signal(int number, signal_handler handler) {
@@ -286,6 +286,8 @@ MODEL signal_handler signal(int number, signal_handler handler) {
         *__errno_location() = EINVAL;
         return (signal_handler)-1;
     }
+    int fault = number == SIGILL || number == SIGABRT || number == SIGBUS || number == SIGFPE || number == SIGSEGV;
+    if (fault && handler) __bw_unsupported("a handler for the signal of a fault");
     signal_handler before = __bw_signal_handlers[number];
     __bw_signal_handlers[number] = handler;
     return before;

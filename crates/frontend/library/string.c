@@ -159,7 +159,6 @@ MODEL size_t strxfrm(char *to, const char *from, size_t n) {
 
 MODEL int strcasecmp(const char *left, const char *right) {
     const unsigned char *l = (const unsigned char *)left, *r = (const unsigned char *)right;
-    if (l == r) return 0;
     for (;; l++, r++) {
         if (lower_case(*l) != lower_case(*r)) return lower_case(*l) - lower_case(*r);
         if (!*l) return 0;
@@ -168,7 +167,6 @@ MODEL int strcasecmp(const char *left, const char *right) {
 
 MODEL int strncasecmp(const char *left, const char *right, size_t n) {
     const unsigned char *l = (const unsigned char *)left, *r = (const unsigned char *)right;
-    if (l == r) return 0;
     for (; n; n--, l++, r++) {
         if (lower_case(*l) != lower_case(*r)) return lower_case(*l) - lower_case(*r);
         if (!*l) return 0;

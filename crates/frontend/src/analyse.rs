@@ -1,6 +1,6 @@
 //! One translation unit from the user's file to the map and the marked text.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
@@ -15,6 +15,7 @@ use crate::coverage::{self, FunctionRegions};
 use crate::ctypes::Types;
 use crate::drivers::{self, Driven};
 use crate::inputs::{self, Globals, Mentions};
+use crate::lower::library::may_call_back;
 use crate::macros::MacroTable;
 use crate::marking::{self, Insertion};
 use crate::places::{self, Files, Views};
@@ -129,6 +130,12 @@ impl Job<'_> {
         let path = self.absolute.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         format!("#include \"{path}\"\n")
     }
+}
+
+/// What the unit calls of the library and does not define itself, where the model calls nothing of the unit.
+fn closed_functions(map: &Map) -> BTreeSet<String> {
+    let called = map.functions.values().flat_map(|function| &function.calls).filter_map(|call| call.callee.clone());
+    called.filter(|name| map.function_named(name).is_none() && !may_call_back(name)).collect()
 }
 
 /// Function definitions outside system headers, in source order.
@@ -343,6 +350,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", drivers::PRELUDE);
         let plain = format!("{}{}{}{drivers}", job.include(), drivers::PRELUDE, self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
+        self.map.closed_functions = closed_functions(&self.map);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }

@@ -37,7 +37,7 @@ pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;
-pub use lower::library::is_modelled;
+pub use lower::library::{is_modelled, may_call_back};
 pub use toolchain::Toolchain;
 
 /// A C file and the compiler flags it is built with.

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use branchwise_frontend::{Toolchain, is_modelled, lower};
+use branchwise_frontend::{Toolchain, is_modelled, lower, may_call_back};
 
 /// What no input can be compared for: it ends the program, needs its end, or is the same code under another name.
 const NOT_COMPARED: [&str; 15] = [
@@ -94,6 +94,29 @@ fn what_the_user_defines_wins_and_the_models_keep_their_own() {
 fn the_list_of_models_has_no_helpers() {
     assert!(["strlen", "malloc", "isalpha", "__ctype_b_loc", "abort", "_exit"].iter().all(|name| is_modelled(name)));
     assert!(["__bw_allocate", "merge_sort", "rand", "llvm.memmove.p0.p0.i64"].iter().all(|name| !is_modelled(name)));
+}
+
+#[test]
+fn models_that_call_through_a_pointer_are_known_to_call_back() {
+    let models = std::fs::read_to_string(concat!(env!("OUT_DIR"), "/models.ll")).unwrap();
+    let mut calling: BTreeSet<&str> = BTreeSet::new();
+    // Callers of such functions are found in as many rounds as there are calls between them.
+    for _ in 0..4 {
+        for body in models.split("\ndefine ").skip(1) {
+            let name = body.split_once('@').and_then(|(_, rest)| rest.split_once('(')).unwrap().0;
+            let calls = body.lines().filter(|line| line.contains(" call "));
+            let called = calls.map(|line| line.split_once('(').unwrap().0.rsplit(' ').next().unwrap());
+            let back = |called: &str| match called.strip_prefix('@') {
+                Some(model) => calling.contains(model),
+                None => called.starts_with('%'),
+            };
+            if called.into_iter().any(back) {
+                calling.insert(name);
+            }
+        }
+    }
+    assert!(calling.contains("qsort"));
+    assert!(calling.iter().filter(|name| is_modelled(name)).all(|name| may_call_back(name)), "{calling:?}");
 }
 
 /// `@name` becomes `@model_name`, so that models and C library can be linked together.

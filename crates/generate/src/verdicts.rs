@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::code::Location;
+use branchwise_program::map::FeedOrigin;
 use branchwise_program::{FunctionId, Program};
 use branchwise_search::{Guidance, Routes};
 
@@ -123,6 +124,10 @@ impl Judge<'_> {
             "pointers point to the start of an object".to_string(),
         ];
         assumptions.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
+        let may_fail = self.program.map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
+        if !may_fail && self.program.code.function_named("__bw_allocate").is_some() {
+            assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
+        }
         Evidence {
             proof: "every path that could lead there was executed or its condition refuted".to_string(),
             paths: self.counters.paths,

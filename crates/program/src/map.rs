@@ -1,6 +1,6 @@
 //! What people see: the functions, conditions, decisions, loops and calls of the user's files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -27,6 +27,8 @@ pub struct Map {
     pub stub_results: BTreeMap<String, ResultDomain>,
     /// Variables that the unit declares and no file defines.
     pub undefined_variables: Vec<UndefinedVariable>,
+    /// Functions of the C library that the unit calls and that never call a function of the unit.
+    pub closed_functions: BTreeSet<String>,
 }
 
 /// A variable with external linkage that only another file could define.

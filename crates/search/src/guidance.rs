@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use branchwise_goals::Ledger;
-use branchwise_program::map::{EdgeLabel, Event, Function, Map};
+use branchwise_program::map::{CallSite, EdgeLabel, Event, Function, Map};
 use branchwise_program::{FunctionId, Id, IdVec, NodeId};
 
 use crate::tree::{Branch, Position};
@@ -56,6 +56,7 @@ impl Routes {
                         functions[id].callees.push(callee);
                         functions[callee].callers.push((id, call.node));
                     }
+                    None if is_closed(map, call) => {}
                     None => functions[id].calls_anywhere.push(call.node),
                 }
                 functions[id].calls_through_pointer |= call.callee.is_none();
@@ -86,6 +87,11 @@ impl Routes {
         }
         order
     }
+}
+
+/// A call of a library function that never calls back.
+fn is_closed(map: &Map, call: &CallSite) -> bool {
+    call.callee.as_ref().is_some_and(|name| map.closed_functions.contains(name))
 }
 
 impl FunctionRoutes {

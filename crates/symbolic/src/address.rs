@@ -366,6 +366,9 @@ impl Executor<'_, '_> {
         match object.origin {
             Origin::Stack => format!("a local object of {size} bytes"),
             Origin::Heap => format!("an allocated object of {size} bytes"),
+            Origin::Global { id, .. } if is_library_data(&self.code.globals[id].name) => {
+                format!("data of the C library of {size} bytes")
+            }
             Origin::Global { id, .. } => format!("'{}' of {size} bytes", self.code.globals[id].name),
             Origin::Input(shape) => format!("'{}' of {size} bytes", self.session.inputs.shape(shape).name),
         }

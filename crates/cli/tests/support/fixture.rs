@@ -5,6 +5,7 @@
 //! - `with: FILE`: annotations of that included file count too;
 //! - `steps: N`: the budget, 4000 unless given;
 //! - `flags: -DX=1 …`: for clang;
+//! - `options: --malloc-may-fail …`: for the tool;
 //! - `finding: KIND@LINE` or `KIND@FIRST-LAST`, repeated: all findings there are, apart from `signed_overflow`;
 //! - `overflow: listed`: findings of `signed_overflow` are listed too;
 //! - `trouble: TEXT`: nothing can be done for this unit, and the message contains the text.
@@ -25,6 +26,7 @@ pub struct Fixture {
     pub scope: Option<String>,
     pub steps: u64,
     pub flags: Vec<String>,
+    pub options: Vec<String>,
     pub findings: Vec<ExpectedFinding>,
     pub overflow_listed: bool,
     pub trouble: Option<String>,
@@ -61,6 +63,7 @@ impl Fixture {
             scope: None,
             steps: DEFAULT_STEPS,
             flags: Vec::new(),
+            options: Vec::new(),
             findings: Vec::new(),
             overflow_listed: false,
             trouble: None,
@@ -81,6 +84,7 @@ impl Fixture {
             ("scope", scope) => self.scope = Some(scope.to_string()),
             ("steps", steps) => self.steps = steps.parse().map_err(|_| format!("'{steps}' is no number of steps"))?,
             ("flags", flags) => self.flags = flags.split(' ').map(str::to_string).collect(),
+            ("options", options) => self.options = options.split(' ').map(str::to_string).collect(),
             ("finding", finding) => self.findings.push(expected_finding(finding)?),
             ("overflow", "listed") => self.overflow_listed = true,
             ("trouble", text) => self.trouble = Some(text.to_string()),

@@ -26,6 +26,14 @@ pub fn is_modelled(name: &str) -> bool {
     NAMES.get_or_init(names).contains(name)
 }
 
+/// Models that call a function that the user's code gave them, now or before.
+const CALLING_BACK: [&str; 5] = ["bsearch", "exit", "qsort", "quick_exit", "raise"];
+
+/// Whether a call of this function, which the unit does not define, may lead back into the unit.
+pub fn may_call_back(name: &str) -> bool {
+    !is_modelled(name) || CALLING_BACK.contains(&name)
+}
+
 /// Whether a function of a linked module is a model, or a helper of one.
 pub(super) fn is_model(function: Value<'_>) -> bool {
     // SAFETY: callers hold a function; the name is not kept.
