@@ -32,6 +32,15 @@ impl Function {
     pub fn is_declaration(&self) -> bool {
         self.blocks.is_empty()
     }
+
+    /// Whether some instruction or edge uses the value of a register.
+    pub fn reads(&self, register: RegisterId) -> bool {
+        let is_it = |operand: &Operand| *operand == Operand::Register(register);
+        self.blocks.values().any(|block| {
+            block.terminator.operands().into_iter().any(is_it)
+                || block.instructions.iter().any(|instruction| instruction.operands().into_iter().any(is_it))
+        })
+    }
 }
 
 /// Bits.
@@ -146,6 +155,40 @@ pub enum Instruction {
     Unsupported {
         what: String,
     },
+}
+
+impl Instruction {
+    /// What it reads, in order.
+    pub fn operands(&self) -> Vec<&Operand> {
+        match self {
+            Instruction::Binary(binary) => vec![&binary.left, &binary.right],
+            Instruction::Compare(compare) => vec![&compare.left, &compare.right],
+            Instruction::Cast(cast) => vec![&cast.value],
+            Instruction::Float(float) => float.operands.iter().collect(),
+            Instruction::Select { condition, then, otherwise, .. } => vec![condition, then, otherwise],
+            Instruction::StackObject { count, .. } => vec![count],
+            Instruction::Load { address, .. }
+            | Instruction::Input { address, .. }
+            | Instruction::Output { address, .. }
+            | Instruction::VolatileRead { address } => vec![address],
+            Instruction::Store { value, address, .. } => vec![value, address],
+            Instruction::Address(address) => {
+                std::iter::once(&address.base).chain(address.scaled.iter().map(|scaled| &scaled.index)).collect()
+            }
+            Instruction::Call(call) => {
+                let pointer = match &call.callee {
+                    Callee::Indirect(pointer) => Some(pointer),
+                    Callee::Direct(_) => None,
+                };
+                pointer.into_iter().chain(&call.arguments).collect()
+            }
+            Instruction::CopyMemory { to, from, size } => vec![to, from, size],
+            Instruction::SetMemory { to, byte, size } => vec![to, byte, size],
+            Instruction::MarkCondition { value, .. } | Instruction::MarkSwitch { value, .. } => vec![value],
+            Instruction::VariadicStart { list } => vec![list],
+            Instruction::Unsupported { .. } => Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -351,6 +394,17 @@ pub enum Terminator {
 }
 
 impl Terminator {
+    /// What it reads, with what its edges copy.
+    pub fn operands(&self) -> Vec<&Operand> {
+        let own: Vec<&Operand> = match self {
+            Terminator::Branch { condition: value, .. } | Terminator::Switch { value, .. } => vec![value],
+            Terminator::Return(values) => values.iter().collect(),
+            Terminator::Jump(_) | Terminator::Unreachable => Vec::new(),
+        };
+        let copied = self.edges().into_iter().flat_map(|edge| edge.copies.iter().map(|(_, value)| value));
+        own.into_iter().chain(copied).collect()
+    }
+
     /// The edges that leave the block, in order.
     pub fn edges(&self) -> Vec<&Edge> {
         match self {

@@ -16,6 +16,7 @@ mod inputs;
 mod loops;
 mod memory;
 mod path;
+mod printing;
 mod session;
 mod step;
 mod value;
