@@ -10,8 +10,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::code::{
-    Address, Binary, BinaryOp, Call, Callee, Cast, CastOp, Code, Compare, CompareOp, Edge, Float, FloatOp, FloatPredicate,
-    Function, Global, Instruction, Location, Operand, Terminator,
+    Address, Binary, BinaryOp, Call, Callee, Cast, CastOp, Code, Compare, CompareOp, Edge, Float, FloatOp,
+    FloatPredicate, Function, Global, Instruction, Location, Operand, Terminator,
 };
 use crate::{CodeFunctionId, GlobalId};
 

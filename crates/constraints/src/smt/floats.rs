@@ -50,7 +50,8 @@ impl Parts {
     /// In the order of the bit patterns, where the negative zero is below the other.
     fn is_below(&self, other: &Self) -> Bool {
         let positive = Bool::and(&[self.negative.not(), other.negative.not(), self.magnitude.bvult(&other.magnitude)]);
-        let negative = Bool::and(&[self.negative.clone(), other.negative.clone(), other.magnitude.bvult(&self.magnitude)]);
+        let negative =
+            Bool::and(&[self.negative.clone(), other.negative.clone(), other.magnitude.bvult(&self.magnitude)]);
         let across = Bool::and(&[self.negative.clone(), other.negative.not()]);
         Bool::or(&[positive, negative, across])
     }

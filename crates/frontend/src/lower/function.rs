@@ -329,7 +329,9 @@ fn phis<'m>(block: BasicBlock<'m>) -> impl Iterator<Item = Value<'m>> {
 /// The successors that the executor can follow.
 fn followed(block: BasicBlock<'_>) -> Vec<BasicBlock<'_>> {
     match block.terminator() {
-        Some(value) if matches!(value.opcode(), Some(Opcode::LLVMBr | Opcode::LLVMSwitch | Opcode::LLVMIndirectBr)) => value.successors(),
+        Some(value) if matches!(value.opcode(), Some(Opcode::LLVMBr | Opcode::LLVMSwitch | Opcode::LLVMIndirectBr)) => {
+            value.successors()
+        }
         _ => Vec::new(),
     }
 }

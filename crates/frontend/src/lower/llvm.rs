@@ -15,8 +15,8 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::*;
 pub use inkwell::llvm_sys::{
-    LLVMAtomicRMWBinOp as RmwOp, LLVMIntPredicate as IntPredicate, LLVMRealPredicate as RealPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
-    LLVMTypeKind as TypeKind, LLVMValueKind as ValueKind,
+    LLVMAtomicRMWBinOp as RmwOp, LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPredicate, LLVMTypeKind as TypeKind, LLVMValueKind as ValueKind,
 };
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]

@@ -51,7 +51,8 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
         if self.satisfies(query, &model) {
             return Solved::sat(model, Layer::Intervals);
         }
-        let domains: Vec<Domain> = bounds.iter().zip(&floats).map(|(&range, &float)| Domain::of(range, float)).collect();
+        let domains: Vec<Domain> =
+            bounds.iter().zip(&floats).map(|(&range, &float)| Domain::of(range, float)).collect();
         match Points::of(&variables, &domains) {
             Some(mut points) if points.cost(domains.len()) <= LARGEST_SEARCH => {
                 match points.find(|point| self.satisfies(query, point)) {
