@@ -167,6 +167,8 @@ struct Node {
     kind: TermKind,
     width: u32,
     variables: VariableSet,
+    /// A float operator occurs in it.
+    floats: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -271,6 +273,11 @@ impl Terms {
         }
     }
 
+    /// Whether a float operator occurs in the term.
+    pub(crate) fn has_floats(&self, term: TermId) -> bool {
+        self.nodes[term.index()].floats
+    }
+
     /// A readable infix form such as `(i + j) <=s k`, cut off with `…` when it gets long.
     pub fn display(&self, term: TermId) -> Displayed<'_> {
         Displayed::new(self, term)
@@ -290,7 +297,9 @@ impl Terms {
 
     fn push(&mut self, kind: TermKind, width: u32, variables: VariableSet) -> TermId {
         let term = TermId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
-        self.nodes.push(Node { kind, width, variables });
+        let own = matches!(kind, TermKind::Float(..));
+        let floats = own || kind.operands().any(|operand| self.has_floats(operand));
+        self.nodes.push(Node { kind, width, variables, floats });
         term
     }
 

@@ -184,22 +184,35 @@ impl Variant<'_> {
         Ok(path)
     }
 
+    /// A static program forks faster. The sanitizers need a dynamic one, and some libraries exist as such only; and the
+    /// static library of mathematics treats errors in another way than the dynamic one, which is what programs are usually
+    /// linked with: what needs it is linked dynamically.
     fn link(self, objects: &[PathBuf]) -> Result<Linked, ReplayError> {
         let executable = self.folder.join(format!("{}-tests", self.name()));
-        // A static program forks faster. The sanitizers need a dynamic one, and some libraries exist as such only.
-        let attempts: &[&str] = if self.sanitized() { &["-no-pie"] } else { &["-static", "-no-pie"] };
-        let mut message = String::new();
-        for mode in attempts {
-            let output = output_of("clang", &mut self.link_command(mode, objects, &executable))?;
-            message = error_text(&output);
-            if output.status.success() {
-                return Ok(Linked { executable, unresolved: unresolved_names(&message) });
+        if !self.sanitized() {
+            let mut bare = self.link_command_without_mathematics("-static", objects, &executable);
+            let without = linked(&mut bare, &executable)?;
+            if without.as_ref().is_ok_and(|linked| linked.unresolved.is_empty()) {
+                return without.map_err(|message| ReplayError::Link { message });
+            }
+            let with = linked(&mut self.link_command("-static", objects, &executable), &executable)?;
+            if let (Ok(without), Ok(with)) = (without, with)
+                && without.unresolved.len() == with.unresolved.len()
+            {
+                return Ok(with);
             }
         }
-        Err(ReplayError::Link { message })
+        let dynamic = linked(&mut self.link_command("-no-pie", objects, &executable), &executable)?;
+        dynamic.map_err(|message| ReplayError::Link { message })
     }
 
     fn link_command(self, mode: &str, objects: &[PathBuf], executable: &Path) -> Command {
+        let mut command = self.link_command_without_mathematics(mode, objects, executable);
+        command.arg("-lm");
+        command
+    }
+
+    fn link_command_without_mathematics(self, mode: &str, objects: &[PathBuf], executable: &Path) -> Command {
         let mut command = Command::new(&self.tools.clang);
         if self.sources.language == Language::Cpp {
             command.arg("--driver-mode=g++");
@@ -211,7 +224,7 @@ impl Variant<'_> {
         // A unit uses functions and variables of other files: what is not there must not stop the build.
         command.arg("-Wl,--warn-unresolved-symbols").args(objects);
         command.args(self.sources.flags.iter().filter(|flag| is_link_flag(flag)));
-        command.arg("-lm").arg("-o").arg(executable);
+        command.arg("-o").arg(executable);
         command
     }
 
@@ -232,6 +245,16 @@ struct Linked {
     executable: PathBuf,
     /// What no object and no library defines.
     unresolved: Vec<String>,
+}
+
+/// Runs the linker; its words if it fails.
+fn linked(command: &mut Command, executable: &Path) -> Result<Result<Linked, String>, ReplayError> {
+    let output = output_of("clang", command)?;
+    let message = error_text(&output);
+    if !output.status.success() {
+        return Ok(Err(message));
+    }
+    Ok(Ok(Linked { executable: executable.to_owned(), unresolved: unresolved_names(&message) }))
 }
 
 /// From the linker's warnings: GNU ld quotes the name between ` and ', lld writes it after a colon.

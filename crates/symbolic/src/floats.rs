@@ -104,7 +104,7 @@ impl Executor<'_, '_> {
     /// The value of a call of a function of `math.h`, if it is one with its usual types.
     pub(crate) fn call_mathematics(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Option<Value>> {
         let function = &self.code.functions[callee];
-        let Some((op, width)) = mathematics(&function.name) else { return Ok(None) };
+        let Some((op, width)) = mathematics(&function.name) else { return Ok(self.rounded(callee, arguments)) };
         let widths = function.parameters.iter().map(|&parameter| function.registers[parameter]);
         if function.results != [width] || !widths.eq(std::iter::repeat_n(width, op.arity())) {
             return Ok(None);
@@ -114,6 +114,33 @@ impl Executor<'_, '_> {
         }
         Ok(Some(self.float_operation(op, width, width, arguments)))
     }
+
+    /// A float rounded to a `long`, if that is what the function does.
+    fn rounded(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Option<Value> {
+        let function = &self.code.functions[callee];
+        let (op, width) = rounding(&function.name)?;
+        let parameters = function.parameters.iter().map(|&parameter| function.registers[parameter]);
+        let [value] = arguments else { return None };
+        if function.results != [64] || !parameters.eq([width]) {
+            return None;
+        }
+        if matches!(value, Value::Undefined) {
+            return Some(Value::Undefined);
+        }
+        let rounded = self.float_operation(op, width, width, arguments);
+        Some(self.float_operation(TermOp::ToSigned, width, 64, &[rounded]))
+    }
+}
+
+/// `lround` and its family: how they round, and the width of their floats.
+fn rounding(name: &str) -> Option<(TermOp, u32)> {
+    Some(match name {
+        "lround" | "llround" => (TermOp::RoundAway, 64),
+        "lroundf" | "llroundf" => (TermOp::RoundAway, 32),
+        "lrint" | "llrint" => (TermOp::RoundEven, 64),
+        "lrintf" | "llrintf" => (TermOp::RoundEven, 32),
+        _ => return None,
+    })
 }
 
 /// What a function of `math.h` computes, and the width of its floats. Most of the exact ones arrive as instructions,

@@ -19,9 +19,8 @@ pub(crate) use smt::Smt;
 pub(crate) use verified::Verified;
 
 use crate::answer::{Solved, Statistics};
-use crate::hash::FastMap;
 use crate::model::Model;
-use crate::terms::{TermId, TermKind, Terms};
+use crate::terms::{TermId, Terms};
 
 /// A conjunction and the model to stay close to.
 #[derive(Copy, Clone)]
@@ -34,16 +33,7 @@ pub(crate) struct Query<'a> {
 impl Query<'_> {
     /// Whether a float operator occurs in it.
     pub(crate) fn has_floats(&self) -> bool {
-        let mut seen = FastMap::default();
-        let mut pending = self.constraints.to_vec();
-        while let Some(term) = pending.pop() {
-            match self.terms.kind(term) {
-                TermKind::Float(..) => return true,
-                kind if seen.insert(term, ()).is_none() => pending.extend(kind.operands()),
-                _ => {}
-            }
-        }
-        false
+        self.constraints.iter().any(|&constraint| self.terms.has_floats(constraint))
     }
 }
 

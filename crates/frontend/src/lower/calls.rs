@@ -118,7 +118,9 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     /// An empty text is a barrier for the compiler: memory stays, and so does what a tied operand hands through.
     fn inline_assembly(&mut self, value: Value<'m>, code: &str, constraints: &str) -> Parts {
-        let tied = constraints.split(',').take(2).eq(["=r", "0"]);
+        let mut constraints = constraints.split(',');
+        let in_register = |output: &str| output.starts_with('=') && !output.contains('*');
+        let tied = constraints.next().is_some_and(in_register) && constraints.next() == Some("0");
         match value.arguments().as_slice() {
             _ if !code.trim().is_empty() => Err(Unsupported::new("inline assembly")),
             _ if value.ty().is_void() => Ok(Vec::new()),
