@@ -108,8 +108,13 @@ fn kernel_row(program: &Program, kernel: &str) -> String {
 fn executed(program: &Program, kernel: &str) -> (u64, Duration) {
     let function = program.map.function_named(kernel).expect("a kernel");
     let interrupt = AtomicBool::new(false);
-    let limits =
-        RunLimits { instructions: u64::MAX, loop_iterations: u64::MAX, call_depth: 100, interrupt: &interrupt };
+    let limits = RunLimits {
+        instructions: u64::MAX,
+        loop_iterations: u64::MAX,
+        call_depth: 100,
+        standard_input: u64::MAX,
+        interrupt: &interrupt,
+    };
     let run = || {
         let mut session = Session::new(program, function, 8).expect("a driver");
         let started = Instant::now();

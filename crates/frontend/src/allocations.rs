@@ -9,11 +9,8 @@ use crate::Unit;
 pub fn let_allocations_fail(unit: &mut Unit) {
     let kind = TypeKind::Integer { bits: 1, signed: false, character: false };
     let type_id = unit.map.types.push(Type { kind, spelling: "_Bool".to_owned(), size: 1, alignment: 1 });
-    let feed = unit.map.feeds.push(Feed {
-        name: "malloc() fails".to_owned(),
-        type_id,
-        origin: FeedOrigin::AllocationFails,
-    });
+    let feed =
+        unit.map.feeds.push(Feed { name: "malloc() fails".to_owned(), type_id, origin: FeedOrigin::AllocationFails });
     // The native runtime finds the feed by this.
     let definition = format!("\nconst unsigned __bw_allocation_feed = {};\n", feed.0);
     unit.marked += &definition;

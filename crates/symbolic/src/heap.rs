@@ -169,9 +169,13 @@ impl Executor<'_, '_> {
         };
         let what = self.describe(pointer.object);
         match pointer.offset {
-            _ if !from_heap => self.fail(FaultKind::InvalidFree, format!("{what}, which malloc() did not give, is freed")),
+            _ if !from_heap => {
+                self.fail(FaultKind::InvalidFree, format!("{what}, which malloc() did not give, is freed"))
+            }
             0 => Ok(pointer.object),
-            offset => self.fail(FaultKind::InvalidFree, format!("byte {} of {what} is freed, not its start", offset as i64)),
+            offset => {
+                self.fail(FaultKind::InvalidFree, format!("byte {} of {what} is freed, not its start", offset as i64))
+            }
         }
     }
 }

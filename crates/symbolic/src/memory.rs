@@ -37,7 +37,10 @@ pub(crate) enum Origin {
     Stack,
     /// Until it is freed.
     Heap,
-    Global { id: GlobalId, state: bool },
+    Global {
+        id: GlobalId,
+        state: bool,
+    },
     Input(ShapeId),
 }
 

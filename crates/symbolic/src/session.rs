@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Model, TermId, Terms, VariableId};
-use branchwise_program::code::{Code, Global, Initializer, Operand};
+use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
@@ -50,6 +50,8 @@ pub struct Session<'p> {
     pub(crate) stream_variables: StreamVariables,
     /// The objects of standard input, output and error, where the program names them.
     streams: Vec<(ObjectId, Stream)>,
+    /// The user's code asks for `errno`.
+    pub(crate) looks_at_errno: bool,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -79,6 +81,7 @@ impl<'p> Session<'p> {
             driver,
             stream_variables: StreamVariables::default(),
             streams,
+            looks_at_errno: looks_at_errno(&program.code),
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
@@ -147,6 +150,15 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
     let by_symbol: HashMap<&str, FunctionId> =
         program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
+}
+
+fn looks_at_errno(code: &Code) -> bool {
+    let asks = |instruction: &Instruction| match instruction {
+        Instruction::Call(Call { callee: Callee::Direct(id), .. }) => code.functions[*id].name == "__errno_location",
+        _ => false,
+    };
+    let users = code.functions.values().filter(|function| !function.library);
+    users.flat_map(|function| function.blocks.values()).any(|block| block.instructions.iter().any(asks))
 }
 
 /// Bytes of a `FILE`, which nobody looks into.

@@ -57,13 +57,7 @@ impl Executor<'_, '_> {
     }
 
     /// Reads `size` bytes at one of these places, in rising order, as the offset (64 bits) says.
-    pub(crate) fn read_one_of(
-        &mut self,
-        object: ObjectId,
-        offset: TermId,
-        places: &[u64],
-        size: u64,
-    ) -> Step<Value> {
+    pub(crate) fn read_one_of(&mut self, object: ObjectId, offset: TermId, places: &[u64], size: u64) -> Step<Value> {
         let mut ranges: Vec<(u64, TermId)> = Vec::new();
         for &place in places {
             let value = self.memory.read(self.session, object, place, size);
