@@ -160,6 +160,7 @@ fn executed(program: &Program, kernel: &str) -> (u64, Duration) {
         loop_iterations: u64::MAX,
         call_depth: 100,
         terms: usize::MAX,
+        standard_input: u64::MAX,
         interrupt: &interrupt,
     };
     let run = || {

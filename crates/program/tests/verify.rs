@@ -175,15 +175,20 @@ fn instructions() {
         |code| function(code).blocks[BlockId(1)].instructions[0] = Instruction::Cast(cast),
         expect!["function @f: block1: instruction 0: truncate from 32 to 32 bits"],
     );
-    let call = |callee, arguments: Vec<Operand>, argument_widths| {
-        Instruction::Call(Call { outs: vec![], callee: Callee::Direct(callee), arguments, argument_widths })
+    let returning = |outs, callee, arguments: Vec<Operand>, argument_widths| {
+        let callee = Callee::Direct(callee);
+        Instruction::Call(Call { outs, callee, arguments, argument_widths, passing: vec![] })
     };
+    let call = |callee, arguments, argument_widths| returning(vec![], callee, arguments, argument_widths);
     broken(
         with(call(CodeFunctionId(1), vec![], vec![])),
         expect!["function @f: block0: instruction 1: a call of @outside with other arguments"],
     );
     broken(
-        with(call(CodeFunctionId(0), vec![register(0)], vec![32])),
+        |code| {
+            let outs = (0..2).map(|_| function(code).registers.push(32)).collect();
+            with(returning(outs, CodeFunctionId(0), vec![register(0)], vec![32]))(code);
+        },
         expect!["function @f: block0: instruction 1: a call of @f with other results"],
     );
     broken(

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Model, TermId, Terms, VariableId};
-use branchwise_program::code::{Code, Global, Initializer, Operand};
+use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
@@ -65,6 +65,8 @@ pub struct Session<'p> {
     pub(crate) stream_variables: StreamVariables,
     /// The objects of standard input, output and error, where the program names them.
     streams: Rc<[(ObjectId, Stream)]>,
+    /// The user's code asks for `errno`.
+    pub(crate) looks_at_errno: bool,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -91,6 +93,7 @@ pub struct Prepared<'p> {
     preconditions: Rc<IdVec<CodeFunctionId, bool>>,
     successors: Rc<RefCell<Successors>>,
     streams: Rc<[(ObjectId, Stream)]>,
+    looks_at_errno: bool,
 }
 
 impl<'p> Prepared<'p> {
@@ -104,6 +107,7 @@ impl<'p> Prepared<'p> {
             drivers: Rc::new(by_name.collect()),
             image,
             streams,
+            looks_at_errno: looks_at_errno(&program.code),
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
             map_functions: Rc::new(map_functions(program)),
@@ -133,6 +137,7 @@ impl<'p> Prepared<'p> {
             call_choices: Vec::new(),
             stream_variables: StreamVariables::default(),
             streams: self.streams.clone(),
+            looks_at_errno: self.looks_at_errno,
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
@@ -252,6 +257,15 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
 
 fn preconditions(code: &Code) -> IdVec<CodeFunctionId, bool> {
     code.functions.values().map(|function| function.name.starts_with(CHECK_PREFIX)).collect()
+}
+
+fn looks_at_errno(code: &Code) -> bool {
+    let asks = |instruction: &Instruction| match instruction {
+        Instruction::Call(Call { callee: Callee::Direct(id), .. }) => code.functions[*id].name == "__errno_location",
+        _ => false,
+    };
+    let users = code.functions.values().filter(|function| !function.library);
+    users.flat_map(|function| function.blocks.values()).any(|block| block.instructions.iter().any(asks))
 }
 
 /// Bytes of a `FILE`, which nobody looks into.

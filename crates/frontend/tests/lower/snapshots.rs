@@ -499,9 +499,9 @@ int printf(const char *, ...); int f(int (*op)(int, char), double d) { printf("%
 
             function @f(%0: 64, %1: 64) -> 32
             block0:
-              %2 = call @printf(@.str: 64, %1: 64, 3: 32)
-              %3 = call indirect %0(1: 32, 99: 8)
-              return %3
+              call @printf(@.str: 64, %1: 64, 3: 32)
+              %2 = call indirect %0(1: 32, 99: 8)
+              return %2
 
             declare @printf(%0: 64, ...) -> 32
         "#]],

@@ -72,7 +72,7 @@ impl Executor<'_, '_> {
         self.check_stream_bound()?;
         let byte = self.stream_variable(Slot::Byte(self.input.not_next));
         if let Some(digits) = self.input.not_next {
-            self.notes.plain_numbers |= self.follows_float();
+            self.notes.plain_numbers |= self.follows_other_texts();
             let continues = self.is_digit_of(byte, digits);
             let allowed = self.session.terms.not(continues);
             self.require(allowed)?;
@@ -115,6 +115,8 @@ impl Executor<'_, '_> {
             }
             1 => {
                 self.check_stream_bound()?;
+                // A number that does not fit its type is told of in `errno` alone.
+                self.notes.plain_numbers |= self.session.looks_at_errno;
                 let value = self.stream_variable(Slot::Number(notation, width));
                 self.require_writable_float(notation, value)?;
                 self.push_piece(StreamPiece::Number { value, notation });
@@ -222,9 +224,10 @@ impl Executor<'_, '_> {
         self.input.not_next = None;
     }
 
-    /// Digits may follow "inf" and "nan", and only those: such inputs are not made.
-    fn follows_float(&self) -> bool {
-        matches!(self.input.pieces.last(), Some(StreamPiece::Number { notation: Notation::Float, .. }))
+    /// Digits may follow "inf", and 8 and 9 an octal number of `%i`: such inputs are not made.
+    fn follows_other_texts(&self) -> bool {
+        let other_texts = [Notation::Float, Notation::AnyBase];
+        matches!(self.input.pieces.last(), Some(StreamPiece::Number { notation, .. }) if other_texts.contains(notation))
     }
 
     fn stream_variable(&mut self, slot: Slot) -> TermId {
