@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub};
+use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
 use clang_sys::*;
@@ -15,7 +15,7 @@ use clang_sys::*;
 use crate::clang::{Cursor, file_location, presumed_location};
 use crate::ctypes::Types;
 use crate::lower::library::is_modelled;
-use crate::signatures::{Fed, Signature};
+use crate::signatures::{Fed, Formal, Signature};
 
 /// Declarations that only stubs need: how a function that never returns ends the test.
 const ENDS: &str = "\
@@ -31,9 +31,8 @@ const INPUTS_BY_NATURE: [&str; 10] =
 const KNOWN: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
 
 /// Headers of functions that always give the same for the same arguments, or that leave the usual flow: no inputs.
-const FIXED_MEANING: [&str; 9] = [
-    "math.h", "ctype.h", "string.h", "strings.h", "complex.h", "fenv.h", "setjmp.h", "wctype.h", "wchar.h",
-];
+const FIXED_MEANING: [&str; 9] =
+    ["math.h", "ctype.h", "string.h", "strings.h", "complex.h", "fenv.h", "setjmp.h", "wctype.h", "wchar.h"];
 
 /// A function that the unit uses and nobody defines.
 pub(crate) struct Undefined {
@@ -149,15 +148,13 @@ impl Writer<'_> {
             let Some(Ok(signature)) = self.types.signatures.get(&function.type_id) else { continue };
             let name = function.name.clone();
             let owner = Owner { called: format!("{name}()"), name, parameters: &function.parameters };
-            let body = match function.name.as_str() {
-                "__VERIFIER_assume" if signature.parameters.len() == 1 => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
-                "__VERIFIER_error" | "reach_error" => "  __bw_abort();\n".to_string(),
-                _ if !function.returns || !signature.returns => "  __bw_end(1);\n".to_string(),
-                _ => self.body(&owner, signature),
+            let act = match function.name.as_str() {
+                "__VERIFIER_assume" if signature.parameters.len() == 1 => StubAct::Assumes,
+                "__VERIFIER_error" | "reach_error" => StubAct::Aborts,
+                _ if !function.returns => StubAct::Ends,
+                _ => act_of(signature),
             };
-            let definition = definition(&function.name, signature, &body);
-            self.written.text += &definition;
-            self.written.stubs.push(Stub { name: function.name.clone(), symbol: function.symbol.clone(), definition });
+            self.define(&owner, &function.symbol, signature, act);
         }
     }
 
@@ -193,14 +190,32 @@ impl Writer<'_> {
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
         let owner = Owner { called, name: name.clone(), parameters: &[] };
-        let body = match signature.returns {
-            true => self.body(&owner, signature),
-            false => "  __bw_end(1);\n".to_string(),
-        };
-        let definition = definition(&name, signature, &body);
-        self.written.text += &definition;
-        self.written.stubs.push(Stub { name: name.clone(), symbol: name.clone(), definition });
+        self.define(&owner, &name, signature, act_of(signature));
         self.written.callables.push(Callable { name: name.clone(), symbol: name, type_id, stub: true });
+    }
+
+    fn define(&mut self, owner: &Owner<'_>, symbol: &str, signature: &Signature, act: StubAct) {
+        let body = match act {
+            StubAct::Feeds => self.body(owner, signature),
+            StubAct::Assumes => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
+            StubAct::Aborts => "  __bw_abort();\n".to_string(),
+            StubAct::Ends => "  __bw_end(1);\n".to_string(),
+        };
+        let definition = definition(&owner.name, signature, &body);
+        self.written.text += &definition;
+        let parameter = |(index, formal): (usize, &Formal)| StubParameter {
+            name: owner.parameters.get(index).cloned().unwrap_or_default(),
+            spelling: formal.written_as.spelling.clone(),
+        };
+        self.written.stubs.push(Stub {
+            name: owner.name.clone(),
+            symbol: symbol.to_string(),
+            definition,
+            result: signature.result.as_ref().map_or("void".to_string(), |fed| fed.written_as.spelling.clone()),
+            parameters: signature.parameters.iter().enumerate().map(parameter).collect(),
+            variadic: signature.variadic,
+            act,
+        });
     }
 
     fn body(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
@@ -216,14 +231,14 @@ impl Writer<'_> {
                 true => format!("__builtin_memcpy((void *)__bw_p{index}, &__bw_v, sizeof __bw_v)"),
                 false => format!("*__bw_p{index} = __bw_v"),
             };
-            let declared = &fed.declared;
+            let declared = &fed.written_as.declared;
             let ask = format!("{declared} __bw_v; __bw_feed(&__bw_v, {feed}, sizeof __bw_v)");
             let _ = writeln!(body, "  if (__bw_p{index}) {{ {ask}; {assign}; }}");
         }
         if let Some(fed) = &signature.result {
             let origin = FeedOrigin::StubResult { function: owner.name.clone() };
             let feed = self.feed(owner.called.clone(), fed, origin);
-            let declared = &fed.declared;
+            let declared = &fed.written_as.declared;
             let _ = writeln!(body, "  {declared} __bw_r; __bw_feed(&__bw_r, {feed}, sizeof __bw_r); return __bw_r;");
         }
         body
@@ -232,6 +247,10 @@ impl Writer<'_> {
     fn feed(&mut self, name: String, fed: &Fed, origin: FeedOrigin) -> usize {
         self.written.feeds.push(Feed { name, type_id: fed.type_id, origin }).index()
     }
+}
+
+fn act_of(signature: &Signature) -> StubAct {
+    if signature.returns { StubAct::Feeds } else { StubAct::Ends }
 }
 
 /// Whose values are asked for.
@@ -246,10 +265,10 @@ struct Owner<'a> {
 fn definition(name: &str, signature: &Signature, body: &str) -> String {
     let numbered = signature.parameters.iter().enumerate();
     let mut parameters: Vec<String> =
-        numbered.map(|(index, parameter)| format!("{} __bw_p{index}", parameter.declared)).collect();
+        numbered.map(|(index, parameter)| format!("{} __bw_p{index}", parameter.written_as.declared)).collect();
     if signature.variadic {
         parameters.push("...".into());
     }
-    let result = signature.result.as_ref().map_or("void", |fed| fed.declared.as_str());
+    let result = signature.result.as_ref().map_or("void", |fed| fed.written_as.declared.as_str());
     format!("{result} ({name})({}) {{\n{body}}}\n", parameters.join(", "))
 }

@@ -16,11 +16,7 @@ pub struct Toolchain {
 
 impl Toolchain {
     pub fn find() -> Result<Toolchain, FrontendError> {
-        Ok(Toolchain {
-            clang: find("clang")?,
-            llvm_cov: find("llvm-cov")?,
-            llvm_profdata: find("llvm-profdata")?,
-        })
+        Ok(Toolchain { clang: find("clang")?, llvm_cov: find("llvm-cov")?, llvm_profdata: find("llvm-profdata")? })
     }
 
     /// Runs clang; `Err` only if it could not be started.

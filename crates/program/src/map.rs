@@ -61,6 +61,31 @@ pub struct Stub {
     pub symbol: String,
     /// The C text; it calls `__bw_feed`, `__bw_assume`, `__bw_end` (of the test, with a status) and `__bw_abort`.
     pub definition: String,
+    /// Its result type as C spells it.
+    pub result: String,
+    pub parameters: Vec<StubParameter>,
+    pub variadic: bool,
+    pub act: StubAct,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StubParameter {
+    /// Empty where the declaration names none.
+    pub name: String,
+    /// Its type as C spells it, after adjustment.
+    pub spelling: String,
+}
+
+/// What a call of a stub does.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum StubAct {
+    /// Takes the next value of each of its feeds.
+    Feeds,
+    /// Rejects the test if its first parameter is zero.
+    Assumes,
+    Aborts,
+    /// Ends the process with status 1.
+    Ends,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

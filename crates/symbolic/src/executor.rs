@@ -12,9 +12,7 @@ use crate::address::Access;
 use crate::inputs::ShapeId;
 use crate::loops::LoopExits;
 use crate::memory::Memory;
-use crate::path::{
-    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position,
-};
+use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::session::{RunLimits, Session, global_object};
 use crate::value::{ObjectId, Pointer, Value};
 
@@ -38,6 +36,7 @@ pub(crate) struct Executor<'s, 'p> {
     /// Conditions that this path has decided, and their negations.
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
+    pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
     pub touched: BTreeMap<Touchable, Touched>,
     /// The last object that was noted there, and how it was used: loops use one object again and again.
@@ -103,6 +102,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             base: 0,
             decided: HashMap::new(),
             shape_objects: HashMap::new(),
+            function_objects: HashMap::new(),
             filled: HashSet::new(),
             touched: BTreeMap::new(),
             last_touched: None,

@@ -11,6 +11,7 @@ mod aliases;
 mod arithmetic;
 mod calls;
 mod executor;
+mod functions;
 mod inputs;
 mod library;
 mod loops;

@@ -18,9 +18,10 @@ impl Executor<'_, '_> {
         Site { function: frame.function, block: frame.block, instruction }
     }
 
-    /// The innermost frame that is no model's.
+    /// The innermost frame that is no model's and no stub's.
     fn user_frame(&self) -> Option<usize> {
-        self.frames.iter().rposition(|frame| !self.code.functions[frame.function].library)
+        let generated = |function| self.code.functions[function].library || self.session.stubs[function];
+        self.frames.iter().rposition(|frame| !generated(frame.function))
     }
 
     /// The library function that the user's code has called and that has not returned yet.

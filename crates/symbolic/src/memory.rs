@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use branchwise_constraints::{BinaryOp, TermId};
-use branchwise_program::GlobalId;
+use branchwise_program::{CodeFunctionId, GlobalId};
 
 use crate::inputs::ShapeId;
 use crate::session::Session;
@@ -35,8 +35,13 @@ pub(crate) struct Object {
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Stack,
-    Global { id: GlobalId, state: bool },
+    Global {
+        id: GlobalId,
+        state: bool,
+    },
     Input(ShapeId),
+    /// The address of a function: nothing can be read there.
+    Function(CodeFunctionId),
 }
 
 #[derive(Debug, Clone)]

@@ -151,6 +151,10 @@ pub struct Notes {
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
     /// compared them, or went through both and wrote through one.
     pub may_alias: BTreeSet<(String, String)>,
+    /// Those of them that a session could let share an object and does not.
+    pub could_share: BTreeSet<(String, String)>,
+    /// It called a generated function that stands for one that nobody defines.
+    pub calls_stubs: bool,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
     pub always_null: BTreeSet<String>,
     /// The first event to which the map knows no way: nothing may be concluded from the map then.

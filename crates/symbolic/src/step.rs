@@ -482,7 +482,7 @@ impl<'p> Executor<'_, 'p> {
         let bound = self.session.pointer_elements;
         let shape = self.session.inputs.root_for(
             &mut self.session.terms,
-            &program.map.types,
+            &program.map,
             index,
             &input.name,
             input.type_id,

@@ -30,12 +30,7 @@ pub fn is_modelled(name: &str) -> bool {
 pub(super) fn is_model(function: Value<'_>) -> bool {
     // SAFETY: callers hold a function; the name is not kept.
     let found = unsafe {
-        LLVMGetStringAttributeAtIndex(
-            function.0,
-            LLVMAttributeFunctionIndex,
-            MODEL.as_ptr().cast(),
-            MODEL.len() as u32,
-        )
+        LLVMGetStringAttributeAtIndex(function.0, LLVMAttributeFunctionIndex, MODEL.as_ptr().cast(), MODEL.len() as u32)
     };
     !found.is_null()
 }
