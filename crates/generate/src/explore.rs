@@ -10,7 +10,9 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Status, Tree, TreeNodeId};
-use branchwise_symbolic::{Alternative, AlternativeKind, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site};
+use branchwise_symbolic::{
+    Alternative, AlternativeKind, ArgumentLimits, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
+};
 
 use crate::case::test_case;
 use crate::settings::{Bounds, Settings};
@@ -78,6 +80,7 @@ pub(crate) struct Limitations {
     /// Those of them that another round could let point to one object.
     pub could_share: BTreeSet<(String, String)>,
     pub calls_stubs: bool,
+    pub arguments_of_main: Option<ArgumentLimits>,
     /// Names of pointer inputs that were taken for null.
     pub always_null: BTreeSet<String>,
     pub interrupted: bool,
@@ -406,6 +409,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
         self.limitations.could_share.extend(path.notes.could_share.iter().cloned());
         self.limitations.calls_stubs |= path.notes.calls_stubs;
+        self.limitations.arguments_of_main = path.notes.arguments_of_main.or(self.limitations.arguments_of_main);
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
         if let PathEnd::Fault(fault) = &path.end
             && let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind))

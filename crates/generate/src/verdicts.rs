@@ -135,6 +135,10 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     if round.reads_volatile {
         bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
     }
+    if let Some(limits) = round.arguments_of_main {
+        bounds.insert(Bound { what: "arguments of main".to_string(), limit: limits.arguments });
+        bounds.insert(Bound { what: "characters of an argument of main".to_string(), limit: limits.characters });
+    }
     for (left, right) in &round.may_alias {
         bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
     }

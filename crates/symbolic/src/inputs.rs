@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::Map;
+use branchwise_program::map::{Input, Map};
 use branchwise_program::types::{Field, TypeKind};
 use branchwise_program::{CallableId, FeedId, TypeId};
 
@@ -80,24 +80,20 @@ impl InputSpace {
     }
 
     /// The shape of an input variable; made on first use.
-    pub(crate) fn root_for(
-        &mut self,
-        terms: &mut Terms,
-        map: &Map,
-        index: u32,
-        name: &str,
-        type_id: TypeId,
-        bound: u64,
-    ) -> ShapeId {
+    pub(crate) fn root_for(&mut self, terms: &mut Terms, map: &Map, index: u32, input: &Input, bound: u64) -> ShapeId {
         if let Some(id) = self.root(index) {
             return id;
         }
-        let shape = Shape::new(name.to_string(), type_id, 1, map.types[type_id].size);
+        let shape = Shape::new(input.name.clone(), input.type_id, 1, map.types[input.type_id].size);
         let id = self.push(Shape { variable: true, ..shape });
         self.materialise(terms, map, id, bound);
-        self.roots.resize(self.roots.len().max(index as usize + 1), None);
-        self.roots[index as usize] = Some(id);
+        self.set_root(index, id);
         id
+    }
+
+    pub(crate) fn set_root(&mut self, index: u32, shape: ShapeId) {
+        self.roots.resize(self.roots.len().max(index as usize + 1), None);
+        self.roots[index as usize] = Some(shape);
     }
 
     /// The shape of a value of a feed, if it was looked at.
@@ -162,14 +158,14 @@ impl InputSpace {
         }
     }
 
-    fn push(&mut self, shape: Shape) -> ShapeId {
+    pub(crate) fn push(&mut self, shape: Shape) -> ShapeId {
         self.shapes.push(shape);
         ShapeId(self.shapes.len() as u32 - 1)
     }
 }
 
 impl Shape {
-    fn new(name: String, element: TypeId, capacity: u64, element_size: u64) -> Self {
+    pub(crate) fn new(name: String, element: TypeId, capacity: u64, element_size: u64) -> Self {
         Shape {
             name,
             element,
@@ -234,7 +230,8 @@ impl Filler<'_> {
                 self.with_bit_fields(name, fields, ty.size, offset)
             }
             TypeKind::Record { fields: Some(fields), .. } => self.record(name, fields, offset),
-            TypeKind::Record { fields: None, .. } | TypeKind::Void | TypeKind::Function | TypeKind::Unsupported(_) => {
+            TypeKind::Void => self.scalar(name, 1, offset),
+            TypeKind::Record { fields: None, .. } | TypeKind::Function | TypeKind::Unsupported(_) => {
                 self.raw(name, ty.size, offset)
             }
         }

@@ -8,6 +8,7 @@
 
 mod address;
 mod aliases;
+mod arguments;
 mod arithmetic;
 mod calls;
 mod executor;
@@ -22,6 +23,7 @@ mod session;
 mod step;
 mod value;
 
+pub use arguments::ArgumentLimits;
 pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,

@@ -8,6 +8,7 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
+use crate::arguments::ArgumentLimits;
 use crate::inputs::ShapeId;
 
 #[derive(Debug, Clone)]
@@ -155,6 +156,8 @@ pub struct Notes {
     pub could_share: BTreeSet<(String, String)>,
     /// It called a generated function that stands for one that nobody defines.
     pub calls_stubs: bool,
+    /// It began in `main`, with arguments within these limits.
+    pub arguments_of_main: Option<ArgumentLimits>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
     pub always_null: BTreeSet<String>,
     /// The first event to which the map knows no way: nothing may be concluded from the map then.

@@ -479,15 +479,13 @@ impl<'p> Executor<'_, 'p> {
             return self.unsupported("an input that the map does not know");
         };
         let Value::Pointer(to) = self.value(address) else { return self.unsupported("an input at a symbolic address") };
-        let bound = self.session.pointer_elements;
-        let shape = self.session.inputs.root_for(
-            &mut self.session.terms,
-            &program.map,
-            index,
-            &input.name,
-            input.type_id,
-            bound,
-        );
+        let shape = match self.argument_of_main(index, input)? {
+            Some(shape) => shape,
+            None => {
+                let bound = self.session.pointer_elements;
+                self.session.inputs.root_for(&mut self.session.terms, &program.map, index, input, bound)
+            }
+        };
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
         if let Some(object) = self.memory.get_mut(to.object)
