@@ -36,7 +36,7 @@ impl Executor<'_, '_> {
         match self.memory.get(object)?.origin {
             Origin::Input(shape) => Some(Touchable::Input(shape)),
             Origin::Global { id, .. } => Some(Touchable::Global(id)),
-            Origin::Stack | Origin::Function(_) => None,
+            Origin::Stack | Origin::Heap | Origin::Function(_) => None,
         }
     }
 

@@ -22,7 +22,7 @@ impl<'p> Executor<'_, 'p> {
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
         if self.code.functions[callee].is_declaration() {
-            return self.call_library(callee, &arguments);
+            return self.call_library(callee, &arguments, &call.outs);
         }
         if self.frames.len() as u64 >= self.limits.call_depth {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));

@@ -38,6 +38,10 @@ pub(crate) struct Executor<'s, 'p> {
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
+    /// Global objects that this path wrote as a whole: earlier calls do not matter to what they hold.
+    pub overwritten: HashSet<ObjectId>,
+    /// Objects that the program gave back.
+    pub freed: HashSet<ObjectId>,
     pub touched: BTreeMap<Touchable, Touched>,
     /// The last object that was noted there, and how it was used: loops use one object again and again.
     pub last_touched: Option<(ObjectId, Access)>,
@@ -104,6 +108,8 @@ impl<'s, 'p> Executor<'s, 'p> {
             shape_objects: HashMap::new(),
             function_objects: HashMap::new(),
             filled: HashSet::new(),
+            overwritten: HashSet::new(),
+            freed: HashSet::new(),
             touched: BTreeMap::new(),
             last_touched: None,
             domain: Vec::new(),

@@ -13,6 +13,7 @@ mod arithmetic;
 mod calls;
 mod executor;
 mod functions;
+mod heap;
 mod inputs;
 mod library;
 mod loops;
@@ -21,6 +22,7 @@ mod path;
 mod requests;
 mod session;
 mod step;
+mod tables;
 mod value;
 
 pub use arguments::ArgumentLimits;

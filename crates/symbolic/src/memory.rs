@@ -35,6 +35,8 @@ pub(crate) struct Object {
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Stack,
+    /// Until it is freed.
+    Heap,
     Global {
         id: GlobalId,
         state: bool,
@@ -197,6 +199,11 @@ impl TermContext<'_, '_> {
 }
 
 impl Object {
+    /// Holds bytes only: nothing symbolic, no pointers.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.cells.is_empty()
+    }
+
     pub(crate) fn write_bytes(&mut self, offset: u64, bytes: &[u8]) {
         self.bytes[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
     }

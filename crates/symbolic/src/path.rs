@@ -132,6 +132,10 @@ pub enum FaultKind {
     DivisionOverflow,
     WriteToConstant,
     UseAfterReturn,
+    UseAfterFree,
+    DoubleFree,
+    /// What is freed did not come from an allocation, or not its start is.
+    InvalidFree,
     UninitialisedRead,
     Abort,
     AssertFailed,
