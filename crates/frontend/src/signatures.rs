@@ -29,6 +29,15 @@ pub(crate) struct Formal {
     pub written: Option<Fed>,
     /// The real function could change memory through it that the generated one leaves alone.
     pub left_alone: bool,
+    /// A pointer to what is not `const`.
+    pub changeable: bool,
+}
+
+impl Formal {
+    /// Whatever the real function does through it, the generated one does as well.
+    pub fn is_harmless(&self) -> bool {
+        !self.changeable || self.written.is_some()
+    }
 }
 
 /// A value that a generated function asks for.
@@ -56,9 +65,9 @@ impl Signature {
         for parameter in function.function_parameters() {
             let written_as = spelled(parameter)?;
             let written = if is_written(parameter) { fed(parameter.pointee(), types).ok() } else { None };
+            let left_alone = may_be_changed(parameter) && written.is_none();
             let changeable = parameter.kind() == CXType_Pointer && !parameter.pointee().canonical().is_const();
-            let left_alone = changeable && written.is_none();
-            parameters.push(Formal { written_as, written, left_alone });
+            parameters.push(Formal { written_as, written, left_alone, changeable });
         }
         // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
         let variadic = function.is_variadic_function() && !parameters.is_empty();
@@ -81,6 +90,15 @@ fn spelled(written: ClangType<'_>) -> Result<Spelled, String> {
         spelling if is_unspellable(&spelling) => Err(spelling),
         spelling => Ok(Spelled { declared: format!("__typeof__({spelling})"), spelling }),
     }
+}
+
+/// Whether the unit could see what a function does through this parameter: not behind `const`, and not in structures
+/// that only others define.
+fn may_be_changed(parameter: ClangType<'_>) -> bool {
+    let target = parameter.pointee().canonical();
+    let foreign =
+        target.kind() == CXType_Record && (target.size().is_none() || target.declaration().in_system_header());
+    parameter.kind() == CXType_Pointer && !target.is_const() && !foreign
 }
 
 /// Numbers and complete structures that the function may change. Text stays as it is: what is written through a

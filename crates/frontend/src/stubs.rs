@@ -17,10 +17,12 @@ use crate::ctypes::Types;
 use crate::lower::library::is_modelled;
 use crate::signatures::{Fed, Formal, Signature};
 
-/// Declarations that only stubs need: how a function that never returns ends the test.
+/// Declarations that only stubs need: how a function that never returns ends the test, and how many bytes behind a
+/// parameter it has written, where the real function might have written more.
 const ENDS: &str = "\
 extern void __bw_end(int) __asm__(\"_exit\") __attribute__((noreturn));
 extern void __bw_abort(void) __asm__(\"abort\") __attribute__((noreturn));
+extern void __bw_left_alone(const volatile void *, unsigned long);
 ";
 
 /// Functions of the C library whose results no model could predict.
@@ -112,7 +114,7 @@ fn may_stand_in(function: Cursor<'_>, signature: &Result<Signature, String>) -> 
     }
     let (header, ..) = presumed_location(function.location());
     let fixed = header.file_name().is_some_and(|name| FIXED_MEANING.iter().any(|fixed| name == *fixed));
-    let harmless = |it: &Signature| !it.variadic && !it.parameters.iter().any(|parameter| parameter.left_alone);
+    let harmless = |it: &Signature| !it.variadic && it.parameters.iter().all(|parameter| parameter.is_harmless());
     !fixed && !header.to_string_lossy().contains("/bits/math") && signature.as_ref().is_ok_and(harmless)
 }
 
@@ -221,6 +223,9 @@ impl Writer<'_> {
     fn body(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
         let mut body = String::new();
         for (index, parameter) in signature.parameters.iter().enumerate() {
+            if parameter.left_alone {
+                let _ = writeln!(body, "  __bw_left_alone((const volatile void *)__bw_p{index}, 0);");
+            }
             let Some(fed) = &parameter.written else { continue };
             let shown = owner.parameters.get(index).filter(|name| !name.is_empty());
             let shown = shown.map_or(format!("*argument {}", index + 1), |name| format!("*{name}"));
@@ -234,6 +239,7 @@ impl Writer<'_> {
             let declared = &fed.written_as.declared;
             let ask = format!("{declared} __bw_v; __bw_feed(&__bw_v, {feed}, sizeof __bw_v)");
             let _ = writeln!(body, "  if (__bw_p{index}) {{ {ask}; {assign}; }}");
+            let _ = writeln!(body, "  __bw_left_alone(__bw_p{index}, sizeof *__bw_p{index});");
         }
         if let Some(fed) = &signature.result {
             let origin = FeedOrigin::StubResult { function: owner.name.clone() };

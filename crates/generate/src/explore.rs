@@ -80,6 +80,8 @@ pub(crate) struct Limitations {
     /// Those of them that another round could let point to one object.
     pub could_share: BTreeSet<(String, String)>,
     pub calls_stubs: bool,
+    /// Stubs that left memory alone which the real function could have changed.
+    pub left_alone: BTreeSet<String>,
     pub arguments_of_main: Option<ArgumentLimits>,
     /// Names of pointer inputs that were taken for null.
     pub always_null: BTreeSet<String>,
@@ -409,6 +411,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
         self.limitations.could_share.extend(path.notes.could_share.iter().cloned());
         self.limitations.calls_stubs |= path.notes.calls_stubs;
+        self.limitations.left_alone.extend(path.notes.left_alone.iter().cloned());
         self.limitations.arguments_of_main = path.notes.arguments_of_main.or(self.limitations.arguments_of_main);
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
         if let PathEnd::Fault(fault) = &path.end

@@ -142,6 +142,9 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     for (left, right) in &round.may_alias {
         bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });
     }
+    for stub in &round.left_alone {
+        bounds.insert(Bound { what: format!("more that '{stub}' does through its parameters"), limit: 0 });
+    }
     for name in &round.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }

@@ -1,7 +1,7 @@
 //! The space of inputs: which variables a test has to give values to. Shapes are made when the code first looks at
 //! them, so recursive structures are as deep as the code looks, and they are the same for all paths of a session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
@@ -22,6 +22,8 @@ pub struct InputSpace {
     fed: BTreeMap<(FeedId, u32), ShapeId>,
     /// Names of shapes that may be one object: the pointer to the later one may point to the earlier one.
     pub shared: BTreeSet<(String, String)>,
+    /// Whether a type leads back to itself through pointers, as far as that was asked.
+    recursive: HashMap<TypeId, bool>,
 }
 
 /// An input variable, or what a pointer input points to.
@@ -293,7 +295,8 @@ impl Filler<'_> {
     }
 
     fn target(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, size: u64) -> ShapeId {
-        let mut shape = Shape::new(format!("(*{name})"), target, declared_count.unwrap_or(self.bound), size);
+        let capacity = declared_count.unwrap_or_else(|| self.capacity(target));
+        let mut shape = Shape::new(format!("(*{name})"), target, capacity, size);
         if declared_count.is_some() {
             shape.name = name.to_string();
         } else {
@@ -301,6 +304,13 @@ impl Filler<'_> {
             shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
         }
         self.pointed(shape)
+    }
+
+    /// Nodes of lists and trees come one by one; arrays of them are tried when something needs them.
+    fn capacity(&mut self, target: TypeId) -> u64 {
+        let map = self.map;
+        let recursive = self.space.recursive.entry(target).or_insert_with(|| leads_back(map, target));
+        if *recursive { (self.bound / 8).max(1) } else { self.bound }
     }
 
     fn pointed(&mut self, shape: Shape) -> ShapeId {
@@ -332,6 +342,25 @@ impl Filler<'_> {
         }
         Content::FunctionPointer { choice: self.terms.variable(&format!("{name}.function"), 16), functions }
     }
+}
+
+/// Whether an object of this type holds pointers through which one gets to an object of the same type.
+fn leads_back(map: &Map, start: TypeId) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![start];
+    while let Some(type_id) = open.pop() {
+        let next: Vec<TypeId> = match &map.types[type_id].kind {
+            TypeKind::Pointer { target, .. } => vec![*target],
+            TypeKind::Array { element, .. } => vec![*element],
+            TypeKind::Record { fields: Some(fields), .. } => fields.iter().map(|field| field.type_id).collect(),
+            _ => Vec::new(),
+        };
+        if next.contains(&start) {
+            return true;
+        }
+        open.extend(next.into_iter().filter(|next| seen.insert(*next)));
+    }
+    false
 }
 
 fn covers(field: &Field, byte: u64) -> bool {

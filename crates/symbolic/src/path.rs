@@ -160,6 +160,8 @@ pub struct Notes {
     pub could_share: BTreeSet<(String, String)>,
     /// It called a generated function that stands for one that nobody defines.
     pub calls_stubs: bool,
+    /// Stubs that left memory alone which the real function could have changed.
+    pub left_alone: BTreeSet<String>,
     /// It began in `main`, with arguments within these limits.
     pub arguments_of_main: Option<ArgumentLimits>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
