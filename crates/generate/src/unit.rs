@@ -24,6 +24,12 @@ use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
+/// Names of two inputs that may be one object.
+type SharedPair = (String, String);
+
+/// More pairs would make too many cases.
+const MOST_SHARED: usize = 16;
+
 /// A program under test, as all threads see it.
 pub struct Subject<'a> {
     pub program: &'a Program,
@@ -180,20 +186,25 @@ impl<'a> Unit<'_, 'a> {
         let mut budget = Budget::new(subject.settings, started);
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
+        let mut shared = BTreeSet::new();
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
-            let session = session.with_calls_before(bounds.calls - 1);
+            let mut session = session.with_calls_before(bounds.calls - 1);
+            session.inputs.shared = shared.clone();
             let share = round_share(&budget);
             let mut exploration = Exploration::new(session, &means, ledger, counters, bounds, &budget);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
             let next = larger(bounds, &limitations, exploration.state_has_writers());
+            let more = more_shared(&shared, &limitations.could_share);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
-            if ledger.open() == 0 || next == bounds || stopped || budget.spent() >= 1.0 {
+            let same = next == bounds && more.is_empty();
+            if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
             }
             bounds = next;
+            shared.extend(more);
         }
         (attempts, rounds)
     }
@@ -243,6 +254,14 @@ impl<'a> Unit<'_, 'a> {
 fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) -> Bounds {
     let grown = if limitations.is_cut() { bounds.grown() } else { bounds };
     if limitations.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
+}
+
+/// The pairs of inputs that the next round lets share objects, those that are reached through the fewest pointers first.
+fn more_shared(shared: &BTreeSet<SharedPair>, could_share: &BTreeSet<SharedPair>) -> Vec<SharedPair> {
+    let mut more: Vec<SharedPair> = could_share.difference(shared).cloned().collect();
+    more.sort_by_key(|pair| (pair.0.len() + pair.1.len(), pair.clone()));
+    more.truncate(MOST_SHARED.saturating_sub(shared.len()));
+    more
 }
 
 /// A round that is not over by then was cut by its bounds too: the next one gets half of what is left.

@@ -10,6 +10,13 @@ use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 
+/// What holds for all inputs and paths that a verdict speaks of.
+const ASSUMPTIONS: [&str; 3] = [
+    "integer arithmetic wraps around as the machine's does",
+    "a path ends at an access outside an object, through a null pointer, and at a division by zero",
+    "pointers point to the start of an object",
+];
+
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
     pub program: &'a Program,
@@ -41,7 +48,7 @@ impl Judge<'_> {
             return self.unknown(reason, blocking);
         }
         let bounds = bounds(round, &obstacles);
-        let evidence = self.evidence();
+        let evidence = self.evidence(round);
         if bounds.is_empty() {
             Verdict::Infeasible(evidence)
         } else {
@@ -116,14 +123,17 @@ impl Judge<'_> {
         format!(" at {file}:{}", location.line)
     }
 
-    fn evidence(&self) -> Evidence {
+    fn evidence(&self, round: &Limitations) -> Evidence {
         let demands = self.program.map.demands(self.function);
-        let mut assumptions = vec![
-            "integer arithmetic wraps around as the machine's does".to_string(),
-            "a path ends at an access outside an object, through a null pointer, and at a division by zero".to_string(),
-            "pointers point to the start of an object".to_string(),
-        ];
+        let mut assumptions = ASSUMPTIONS.map(String::from).to_vec();
         assumptions.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
+        if round.calls_stubs {
+            assumptions.push(
+                "functions that nobody defines return any value of their type and change nothing but what their \
+                 parameters point to"
+                    .to_string(),
+            );
+        }
         let may_fail = self.program.map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
         if !may_fail && self.program.code.function_named("__bw_allocate").is_some() {
             assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
@@ -167,6 +177,13 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     }
     if round.no_files {
         bounds.insert(Bound { what: "files that the program can read".to_string(), limit: 0 });
+    }
+    if let Some(limits) = round.arguments_of_main {
+        bounds.insert(Bound { what: "arguments of main".to_string(), limit: limits.arguments });
+        bounds.insert(Bound { what: "characters of an argument of main".to_string(), limit: limits.characters });
+    }
+    for stub in &round.left_alone {
+        bounds.insert(Bound { what: format!("more that '{stub}' does through its parameters"), limit: 0 });
     }
     for name in &round.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });

@@ -99,6 +99,10 @@ impl Executor<'_, '_> {
                 let offset = self.session.terms.constant(u128::from(pointer.offset), 64);
                 vec![Target { guard: always, object: Some(pointer.object), offset }]
             }
+            Value::Function(function) => {
+                let (object, offset) = (self.function_object(*function), self.session.terms.constant(0, 64));
+                vec![Target { guard: always, object: Some(object), offset }]
+            }
             other => {
                 let offset = self.as_term(other, 64);
                 vec![Target { guard: always, object: None, offset }]
@@ -111,7 +115,7 @@ impl Executor<'_, '_> {
         targets.retain(|target| self.session.terms.as_boolean(target.guard) != Some(false));
         if let [Target { object, offset, .. }] = targets[..] {
             match (object, self.session.terms.as_constant(offset)) {
-                (Some(object), Some(offset)) => return Value::Pointer(Pointer { object, offset: offset as u64 }),
+                (Some(object), Some(offset)) => return self.pointer_or_function(object, offset as u64),
                 (None, _) => return self.term_value(offset),
                 (Some(_), None) => {}
             }
@@ -189,9 +193,7 @@ impl Executor<'_, '_> {
             return matches!(op, CompareOp::Eq | CompareOp::Ne)
                 .then(|| self.session.terms.boolean(op == CompareOp::Ne));
         }
-        if !Self::is_pointer(left) && !Self::is_pointer(right)
-            || matches!((left, right), (Value::Function(_), _) | (_, Value::Function(_)))
-        {
+        if !Self::is_pointer(left) && !Self::is_pointer(right) {
             return None;
         }
         let (left, right) = (self.targets(left), self.targets(right));
@@ -371,6 +373,7 @@ impl Executor<'_, '_> {
             }
             Origin::Global { id, .. } => format!("'{}' of {size} bytes", self.code.globals[id].name),
             Origin::Input(shape) => format!("'{}' of {size} bytes", self.session.inputs.shape(shape).name),
+            Origin::Function(id) => format!("the code of '{}'", self.code.functions[id].name),
         }
     }
 
@@ -400,6 +403,10 @@ impl Executor<'_, '_> {
                         .unsupported(format!("variable '{}', which is defined elsewhere", self.code.globals[id].name));
                 }
             }
+            Origin::Function(_) => return self.fail(FaultKind::InvalidPointer, "access to the code of a function"),
+            Origin::Input(shape) if self.session.inputs.shape(shape).element_size == 0 => {
+                return self.unsupported("access to an object whose type this file does not define");
+            }
             Origin::Input(shape) => {
                 self.touched.entry(Touchable::Input(shape)).or_default().written |= access == Access::Write;
                 if self.filled.insert(shape) {
@@ -414,8 +421,8 @@ impl Executor<'_, '_> {
     /// Writes the initial contents of an input object at an offset of an object.
     pub(crate) fn fill(&mut self, shape: ShapeId, object: ObjectId, offset: u64) {
         let bound = self.session.pointer_elements;
-        let types = &self.session.program.map.types;
-        self.session.inputs.materialise(&mut self.session.terms, types, shape, bound);
+        let map = &self.session.program.map;
+        self.session.inputs.materialise(&mut self.session.terms, map, shape, bound);
         let cells = self.session.inputs.shape(shape).cells.clone().unwrap_or_default();
         for cell in cells {
             let (size, value) = match cell.content {
@@ -425,23 +432,30 @@ impl Executor<'_, '_> {
                     (8, Value::Bits(0))
                 }
                 Content::Pointer(target) => (8, self.input_pointer(target)),
+                Content::FunctionPointer { choice, functions } => (8, self.input_function(choice, &functions)),
             };
             self.memory.write(self.session, object, offset + cell.offset, size, value);
         }
     }
 
-    /// A pointer input: null, or the start of its own object.
+    /// A pointer input: null, or the start of its own object, or of one that it shares.
     fn input_pointer(&mut self, shape: ShapeId) -> Value {
-        let object = self.input_object(shape);
-        let Some(is_null) = self.session.inputs.shape(shape).is_null else {
-            return Value::Pointer(Pointer { object, offset: 0 });
-        };
         let zero = self.session.terms.constant(0, 64);
-        let not_null = self.session.terms.not(is_null);
-        let targets = vec![
-            Target { guard: is_null, object: None, offset: zero },
-            Target { guard: not_null, object: Some(object), offset: zero },
-        ];
+        let mut rest = self.session.terms.boolean(true);
+        let mut targets = Vec::new();
+        if let Some(is_null) = self.session.inputs.shape(shape).is_null {
+            targets.push(Target { guard: is_null, object: None, offset: zero });
+            rest = self.session.terms.not(is_null);
+        }
+        for (chosen, other) in self.session.inputs.shape(shape).instead.clone() {
+            let object = self.input_object(other);
+            let guard = self.session.terms.and(rest, chosen);
+            targets.push(Target { guard, object: Some(object), offset: zero });
+            let not_chosen = self.session.terms.not(chosen);
+            rest = self.session.terms.and(rest, not_chosen);
+        }
+        let object = self.input_object(shape);
+        targets.push(Target { guard: rest, object: Some(object), offset: zero });
         self.pointer_of(targets)
     }
 

@@ -4,22 +4,19 @@ use branchwise_program::code::{Call, Callee, Operand};
 use branchwise_program::{CodeFunctionId, Id, RegisterId};
 
 use crate::executor::{Executor, Frame, Step};
-use crate::path::{FaultKind, PathEnd};
+use crate::path::PathEnd;
 use crate::value::Value;
 
 impl<'p> Executor<'_, 'p> {
     pub(crate) fn call(&mut self, call: &'p Call) -> Step<()> {
         let callee = match &call.callee {
             Callee::Direct(function) => *function,
-            Callee::Indirect(operand) => match self.value(operand) {
-                Value::Function(function) => function,
-                Value::Bits(_) => return self.fail(FaultKind::NullDereference, "call through a null pointer"),
-                Value::Undefined => {
-                    return self.fail(FaultKind::UninitialisedRead, "call through a pointer that was never written");
-                }
-                _ => return self.unsupported("call through a pointer that is an input"),
-            },
+            Callee::Indirect(operand) => {
+                let pointer = self.value(operand);
+                self.called_function(&pointer)?
+            }
         };
+        self.notes.calls_stubs |= self.session.stubs[callee];
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();

@@ -37,6 +37,7 @@ pub(crate) struct Executor<'s, 'p> {
     /// Conditions that this path has decided, and their negations.
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
+    pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
     /// Global objects that this path wrote as a whole: earlier calls do not matter to what they hold.
     pub overwritten: HashSet<ObjectId>,
@@ -136,6 +137,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             base: 0,
             decided: HashMap::new(),
             shape_objects: HashMap::new(),
+            function_objects: HashMap::new(),
             filled: HashSet::new(),
             overwritten: HashSet::new(),
             freed: HashSet::new(),

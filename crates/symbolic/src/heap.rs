@@ -168,7 +168,7 @@ impl Executor<'_, '_> {
             Origin::Heap => true,
             // An input stands for what the caller may have allocated.
             Origin::Input(shape) => !self.session.inputs.shape(shape).variable,
-            Origin::Stack | Origin::Global { .. } => false,
+            Origin::Stack | Origin::Global { .. } | Origin::Function(_) => false,
         };
         let what = self.describe(pointer.object);
         match pointer.offset {

@@ -8,10 +8,12 @@
 
 mod address;
 mod aliases;
+mod arguments;
 mod arithmetic;
 mod calls;
 mod executor;
 mod floats;
+mod functions;
 mod heap;
 mod inputs;
 mod library;
@@ -28,6 +30,7 @@ mod tables;
 mod value;
 mod varargs;
 
+pub use arguments::ArgumentLimits;
 pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,

@@ -5,7 +5,7 @@ use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::executor::{Executor, Step};
 use crate::path::{FaultKind, PathEnd, Site};
-use crate::value::{Pointer, Value};
+use crate::value::{ObjectId, Pointer, Value};
 
 impl Executor<'_, '_> {
     /// The instruction of the user's code that is executed: inside a model, the call that led there.
@@ -18,9 +18,10 @@ impl Executor<'_, '_> {
         Site { function: frame.function, block: frame.block, instruction }
     }
 
-    /// The innermost frame that is no model's.
+    /// The innermost frame that is no model's and no stub's.
     fn user_frame(&self) -> Option<usize> {
-        self.frames.iter().rposition(|frame| !self.code.functions[frame.function].library)
+        let generated = |function| self.code.functions[function].library || self.session.stubs[function];
+        self.frames.iter().rposition(|frame| !generated(frame.function))
     }
 
     /// The library function that the user's code has called and that has not returned yet.
@@ -52,6 +53,10 @@ impl Executor<'_, '_> {
             ("__bw_allocate", [size, alignment, contents]) => self.allocate(size, alignment, contents).map(Some),
             ("__bw_resize", [object, size]) => self.resize(object, size).map(Some),
             ("__bw_release", [object]) => self.release(object).map(|()| None),
+            ("__bw_left_alone", [pointer, Value::Bits(written)]) => {
+                self.note_left_alone(pointer, *written);
+                Ok(None)
+            }
             ("__bw_unsupported", [what]) => {
                 let what = self.literal(what);
                 self.unsupported(what)
@@ -62,6 +67,41 @@ impl Executor<'_, '_> {
             self.set(*out, value);
         }
         Ok(())
+    }
+
+    /// A stub has written so many bytes behind a parameter; the real function might have written more.
+    fn note_left_alone(&mut self, pointer: &Value, written: u64) {
+        if self.bytes_behind(pointer) > written {
+            let stub = self.called_model().map_or(String::new(), |name| format!("{name}()"));
+            self.notes.left_alone.insert(stub);
+        }
+    }
+
+    /// How much of an object there is from a pointer on; everything, where a function is called through it.
+    fn bytes_behind(&mut self, pointer: &Value) -> u64 {
+        match pointer {
+            Value::Pointer(pointer) => self.size_of(pointer.object).saturating_sub(pointer.offset),
+            Value::Function(_) => u64::MAX,
+            Value::Choice(choice) => {
+                let targets = self.memory.targets(*choice).to_vec();
+                let taken = targets.into_iter().find(|target| self.evaluate(target.guard) == 1);
+                let Some((object, offset)) = taken.and_then(|target| Some((target.object?, target.offset))) else {
+                    return 0;
+                };
+                match self.pointer_or_function(object, 0) {
+                    Value::Function(_) => u64::MAX,
+                    _ => self.size_of(object).saturating_sub(self.evaluate(offset) as u64),
+                }
+            }
+            Value::Bits(_) | Value::Term(_) | Value::Undefined => 0,
+        }
+    }
+
+    /// Bytes, for the inputs that lead this path.
+    fn size_of(&mut self, id: ObjectId) -> u64 {
+        let Some(object) = self.memory.get(id) else { return 0 };
+        let (size, symbolic) = (object.size, object.symbolic_size);
+        symbolic.map_or(size, |term| self.evaluate(term) as u64)
     }
 
     /// The text of a string literal of a model.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use branchwise_constraints::{BinaryOp, TermId};
-use branchwise_program::GlobalId;
+use branchwise_program::{CodeFunctionId, GlobalId};
 
 use crate::address::Access;
 use crate::inputs::ShapeId;
@@ -46,6 +46,8 @@ pub(crate) enum Origin {
         state: bool,
     },
     Input(ShapeId),
+    /// The address of a function: nothing can be read there.
+    Function(CodeFunctionId),
 }
 
 /// Addresses start here: far from null, and no object ends where the next begins.

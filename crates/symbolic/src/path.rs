@@ -8,6 +8,7 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
+use crate::arguments::ArgumentLimits;
 use crate::inputs::ShapeId;
 use crate::streams::StreamPiece;
 
@@ -174,6 +175,14 @@ pub struct Notes {
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
     /// compared them, or went through both and wrote through one.
     pub may_alias: BTreeSet<(String, String)>,
+    /// Those of them that a session could let share an object and does not.
+    pub could_share: BTreeSet<(String, String)>,
+    /// It called a generated function that stands for one that nobody defines.
+    pub calls_stubs: bool,
+    /// Stubs that left memory alone which the real function could have changed.
+    pub left_alone: BTreeSet<String>,
+    /// It began in `main`, with arguments within these limits.
+    pub arguments_of_main: Option<ArgumentLimits>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
     pub always_null: BTreeSet<String>,
     /// The first event to which the map knows no way: nothing may be concluded from the map then.

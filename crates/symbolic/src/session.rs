@@ -67,6 +67,8 @@ pub struct Session<'p> {
     streams: Rc<[(ObjectId, Stream)]>,
     /// The user's code asks for `errno`.
     pub(crate) looks_at_errno: bool,
+    /// Generated functions that stand for what nobody defines.
+    pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -94,6 +96,7 @@ pub struct Prepared<'p> {
     successors: Rc<RefCell<Successors>>,
     streams: Rc<[(ObjectId, Stream)]>,
     looks_at_errno: bool,
+    stubs: Rc<IdVec<CodeFunctionId, bool>>,
 }
 
 impl<'p> Prepared<'p> {
@@ -108,6 +111,7 @@ impl<'p> Prepared<'p> {
             image,
             streams,
             looks_at_errno: looks_at_errno(&program.code),
+            stubs: Rc::new(stubs(program)),
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
             map_functions: Rc::new(map_functions(program)),
@@ -138,6 +142,7 @@ impl<'p> Prepared<'p> {
             stream_variables: StreamVariables::default(),
             streams: self.streams.clone(),
             looks_at_errno: self.looks_at_errno,
+            stubs: self.stubs.clone(),
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
@@ -295,6 +300,11 @@ fn open_streams(memory: &mut Memory, code: &Code) -> Vec<(ObjectId, Stream)> {
         streams.push((object, stream));
     }
     streams
+}
+
+fn stubs(program: &Program) -> IdVec<CodeFunctionId, bool> {
+    let symbols: HashSet<&str> = program.map.stubs.iter().map(|stub| stub.symbol.as_str()).collect();
+    program.code.functions.values().map(|function| symbols.contains(function.name.as_str())).collect()
 }
 
 /// The object of a global has the global's number.

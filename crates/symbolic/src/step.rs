@@ -438,14 +438,14 @@ impl<'p> Executor<'_, 'p> {
             return self.unsupported("an input that the map does not know");
         };
         let Value::Pointer(to) = self.value(address) else { return self.unsupported("an input at a symbolic address") };
-        let bound = self.session.pointer_elements;
-        let shape = self.session.inputs.root_for(
-            &mut self.session.terms,
-            &program.map,
-            InputKey { call: self.calls_to_come, function: self.calling, index },
-            input,
-            bound,
-        );
+        let key = InputKey { call: self.calls_to_come, function: self.calling, index };
+        let shape = match self.argument_of_main(key, input)? {
+            Some(shape) => shape,
+            None => {
+                let bound = self.session.pointer_elements;
+                self.session.inputs.root_for(&mut self.session.terms, &program.map, key, input, bound)
+            }
+        };
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
         if let Some(object) = self.memory.get_mut(to.object)

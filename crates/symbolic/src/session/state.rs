@@ -77,9 +77,13 @@ impl CallGraph {
             reached.iter().flat_map(|&function| &self.mentioned[function]).copied().collect();
         let writes = |function: &CodeFunctionId| self.written[*function].iter().any(|global| state.contains(global));
         let writers = closure(&self.callers, program.code.functions.ids().filter(writes));
-        let has_driver = |function: &FunctionId| program.map.functions[*function].driver.is_ok();
+        // Nobody calls `main` a second time.
+        let callable = |function: &FunctionId| {
+            let function = &program.map.functions[*function];
+            function.driver.is_ok() && function.name != "main"
+        };
         let mut candidates: Vec<FunctionId> =
-            writers.into_iter().filter_map(|function| map_functions[function]).filter(has_driver).collect();
+            writers.into_iter().filter_map(|function| map_functions[function]).filter(callable).collect();
         candidates.sort_by_key(|&function| (function != unit, function));
         candidates.truncate(MOST_CANDIDATES);
         candidates
