@@ -112,7 +112,8 @@ static void branchwise_take(struct branchwise_feed *feed, void *into, size_t siz
 {
     unsigned char *to = into;
     const unsigned char *from = feed->left > 0 ? feed->next : NULL;
-    for (size_t at = 0; at < size; at++)
+    size_t at;
+    for (at = 0; at < size; at++)
         to[at] = from ? from[at] : 0;
     if (from) {
         feed->next = from + size;
