@@ -49,8 +49,13 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
     }
 }
 
+/// Names that begin with an underscore are those of system headers, and mean nothing to a reader.
 fn parameter_name(parameter: &StubParameter, index: usize) -> String {
-    if parameter.name.is_empty() { format!("argument_{}", index + 1) } else { parameter.name.clone() }
+    if parameter.name.is_empty() || parameter.name.starts_with('_') {
+        format!("argument_{}", index + 1)
+    } else {
+        parameter.name.clone()
+    }
 }
 
 /// Gives the functions that stubs stand for a symbol of their own, before the unit declares them: the tests are about what
@@ -70,7 +75,7 @@ pub fn is_stubbed(map: &Map, function: &str) -> bool {
 pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
-    let mut text = if has_feeds(map) { FEED.to_owned() } else { String::new() };
+    let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
     text
@@ -82,9 +87,9 @@ fn defined<'f>(file: &FileReport<'f>) -> Vec<&'f Stub> {
     file.map.stubs.iter().filter(|stub| !is_generated(stub) || used.contains(stub.name.as_str())).collect()
 }
 
-/// Whether tests give values to stubs.
-pub fn has_feeds(map: &Map) -> bool {
-    !map.feeds.is_empty()
+/// Whether a stub takes values that tests give.
+pub fn has_feeds(file: &FileReport) -> bool {
+    defined(file).into_iter().any(|stub| feeds_of(file.map, stub).next().is_some())
 }
 
 /// Generated functions that some test passes as a pointer.
