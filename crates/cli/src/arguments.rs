@@ -74,6 +74,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, value_name = "FORMAT", default_values_t = [Emit::C])]
     pub emit: Vec<Emit>,
 
+    /// Let calls of malloc() and its like also fail, each as the test says
+    #[arg(long)]
+    pub malloc_may_fail: bool,
+
     /// Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub require: Option<f64>,

@@ -77,6 +77,7 @@ fn load_files(arguments: &GenerateArguments, workshop: &Workshop) -> (Vec<(PathB
     for file in &arguments.files {
         match workshop.load(file, &arguments.flags) {
             Ok(unit) if unit.program.map.functions.is_empty() => failures.push(no_functions(file)),
+            Ok(unit) if arguments.malloc_may_fail => loaded.push((file.clone(), unit.with_failing_allocations())),
             Ok(unit) => loaded.push((file.clone(), unit)),
             Err(error) => failures.push(error),
         }

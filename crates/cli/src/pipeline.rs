@@ -22,6 +22,15 @@ pub struct Workshop {
     tools: Tools,
 }
 
+impl Loaded {
+    /// From now on, whether an allocation fails is an input.
+    pub fn with_failing_allocations(mut self) -> Self {
+        branchwise_frontend::let_allocations_fail(&mut self.unit);
+        self.program.map = self.unit.map.clone();
+        self
+    }
+}
+
 impl Workshop {
     pub fn find() -> Result<Self, CliError> {
         let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;

@@ -16,7 +16,27 @@ typedef int (*comparison)(const void *, const void *);
 
 /* ---- primitives of the executor (symbolic/src/library.rs) ---- */
 
+/* A new heap object; a size of at most LARGEST_ALLOCATION. Null where an allocation may fail and does. */
+void *__bw_allocate(size_t size, size_t alignment, int contents);
+/* Ends the lifetime of what such a call returned; anything else is a fault. Null is nothing. */
+void __bw_release(void *object);
+/* A new heap object with the contents of one that ends. */
+void *__bw_resize(void *object, size_t size);
 /* Ends the path: nothing may be concluded from it. `what` is a string literal. */
 _Noreturn void __bw_unsupported(const char *what);
+
+/* ---- what the executor knows by its name in the C library ---- */
+
+_Noreturn void abort(void);
+_Noreturn void _exit(int status);
+_Noreturn void _Exit(int status);
+_Noreturn void __assert_fail(const char *assertion, const char *file, unsigned line, const char *function);
+
+/* ---- what the files share ---- */
+
+enum { EDOM = 33, EINVAL = 22, ENOMEM = 12, ERANGE = 34 };
+
+int *__errno_location(void);
+_Noreturn void __chk_fail(void);
 
 #endif

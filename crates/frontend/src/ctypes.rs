@@ -34,7 +34,7 @@ impl Types {
             kind: TypeKind::Void,
             spelling: canonical.spelling(),
             size: canonical.size().unwrap_or(0),
-            alignment: canonical.alignment().unwrap_or(1).max(1),
+            alignment: alignment(canonical),
         });
         self.ids.insert(key, id);
         let kind = self.kind(canonical);
@@ -126,6 +126,11 @@ impl Types {
             bit_field: field.bit_width(),
         }
     }
+}
+
+/// What a `void *` points to may be anything: it is aligned for everything.
+fn alignment(canonical: ClangType<'_>) -> u64 {
+    if canonical.kind() == CXType_Void { 16 } else { canonical.alignment().unwrap_or(1).max(1) }
 }
 
 /// Two records can be spelled alike (in different scopes); their declarations differ. `const` below the top matters.

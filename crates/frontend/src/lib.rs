@@ -3,6 +3,7 @@
 //! Nothing outside this crate names clang. The map says what llvm-cov will count because clang's own coverage mapping
 //! is asked; see `coverage`.
 
+mod allocations;
 mod analyse;
 mod cfg;
 mod clang;
@@ -29,6 +30,7 @@ use std::path::Path;
 
 use branchwise_program::map::Map;
 
+pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
 pub use error::FrontendError;
 pub use lower::library::is_modelled;

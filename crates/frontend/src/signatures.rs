@@ -24,8 +24,7 @@ pub(crate) struct Signature {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Formal {
-    /// The parameter's type, ready for a declaration.
-    pub declared: String,
+    pub written_as: Spelled,
     /// What a function that nobody defines writes through it.
     pub written: Option<Fed>,
     /// The real function could change memory through it that the generated one leaves alone.
@@ -35,9 +34,17 @@ pub(crate) struct Formal {
 /// A value that a generated function asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Fed {
-    pub declared: String,
+    pub written_as: Spelled,
     pub type_id: TypeId,
     pub record: bool,
+}
+
+/// A type in C.
+#[derive(Debug, Clone)]
+pub(crate) struct Spelled {
+    pub spelling: String,
+    /// Ready to stand before a declared name.
+    pub declared: String,
 }
 
 impl Signature {
@@ -47,11 +54,11 @@ impl Signature {
         let result = if result.kind() == CXType_Void { None } else { Some(fed(result, types)?) };
         let mut parameters = Vec::new();
         for parameter in function.function_parameters() {
-            let declared = declared(parameter)?;
+            let written_as = spelled(parameter)?;
             let written = if is_written(parameter) { fed(parameter.pointee(), types).ok() } else { None };
             let changeable = parameter.kind() == CXType_Pointer && !parameter.pointee().canonical().is_const();
             let left_alone = changeable && written.is_none();
-            parameters.push(Formal { declared, written, left_alone });
+            parameters.push(Formal { written_as, written, left_alone });
         }
         // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
         let variadic = function.is_variadic_function() && !parameters.is_empty();
@@ -61,23 +68,19 @@ impl Signature {
 
 fn fed(value: ClangType<'_>, types: &mut Types) -> Result<Fed, String> {
     let record = value.canonical().kind() == CXType_Record;
-    Ok(Fed { declared: declared(value)?, type_id: types.id(value), record })
+    Ok(Fed { written_as: spelled(value)?, type_id: types.id(value), record })
 }
 
-fn declared(written: ClangType<'_>) -> Result<String, String> {
+fn spelled(written: ClangType<'_>) -> Result<Spelled, String> {
     let spelling = written.unqualified().spelling();
     match spelling {
         // The compiler's own array type, whose structure has no name in C.
-        list if list.contains("__va_list_tag") => Ok("__builtin_va_list".into()),
+        list if list.contains("__va_list_tag") => {
+            Ok(Spelled { spelling: "__builtin_va_list".into(), declared: "__builtin_va_list".into() })
+        }
         spelling if is_unspellable(&spelling) => Err(spelling),
-        spelling => Ok(format!("__typeof__({spelling})")),
+        spelling => Ok(Spelled { declared: format!("__typeof__({spelling})"), spelling }),
     }
-}
-
-/// The type that [`declared`] makes ready for a declaration.
-pub(crate) fn spelling(declared: &str) -> String {
-    let inner = declared.strip_prefix("__typeof__(").and_then(|rest| rest.strip_suffix(')'));
-    inner.unwrap_or(declared).to_string()
 }
 
 /// Numbers and complete structures that the function may change. Text stays as it is: what is written through a

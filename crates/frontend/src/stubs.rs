@@ -15,7 +15,7 @@ use clang_sys::*;
 use crate::clang::{Cursor, file_location, presumed_location};
 use crate::ctypes::Types;
 use crate::lower::library::is_modelled;
-use crate::signatures::{Fed, Formal, Signature, spelling};
+use crate::signatures::{Fed, Formal, Signature};
 
 /// Declarations that only stubs need: how a function that never returns ends the test.
 const ENDS: &str = "\
@@ -151,35 +151,11 @@ impl Writer<'_> {
             let act = match function.name.as_str() {
                 "__VERIFIER_assume" if signature.parameters.len() == 1 => StubAct::Assumes,
                 "__VERIFIER_error" | "reach_error" => StubAct::Aborts,
-                _ if !function.returns || !signature.returns => StubAct::Ends,
-                _ => StubAct::Feeds,
+                _ if !function.returns => StubAct::Ends,
+                _ => act_of(signature),
             };
-            self.add_stub(&owner, &function.symbol, signature, act);
+            self.define(&owner, &function.symbol, signature, act);
         }
-    }
-
-    fn add_stub(&mut self, owner: &Owner<'_>, symbol: &str, signature: &Signature, act: StubAct) {
-        let body = match act {
-            StubAct::Assumes => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
-            StubAct::Aborts => "  __bw_abort();\n".to_string(),
-            StubAct::Ends => "  __bw_end(1);\n".to_string(),
-            StubAct::Feeds => self.body(owner, signature),
-        };
-        let definition = definition(&owner.name, signature, &body);
-        self.written.text += &definition;
-        let parameter = |(index, formal): (usize, &Formal)| StubParameter {
-            name: owner.parameters.get(index).cloned().unwrap_or_default(),
-            spelling: spelling(&formal.declared),
-        };
-        self.written.stubs.push(Stub {
-            name: owner.name.clone(),
-            symbol: symbol.to_string(),
-            definition,
-            result: signature.result.as_ref().map_or("void".to_string(), |fed| spelling(&fed.declared)),
-            parameters: signature.parameters.iter().enumerate().map(parameter).collect(),
-            variadic: signature.variadic,
-            act,
-        });
     }
 
     /// What function pointers among the inputs may point to: the user's functions of that type, and one generated.
@@ -214,9 +190,32 @@ impl Writer<'_> {
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
         let owner = Owner { called, name: name.clone(), parameters: &[] };
-        let act = if signature.returns { StubAct::Feeds } else { StubAct::Ends };
-        self.add_stub(&owner, &name, signature, act);
+        self.define(&owner, &name, signature, act_of(signature));
         self.written.callables.push(Callable { name: name.clone(), symbol: name, type_id, stub: true });
+    }
+
+    fn define(&mut self, owner: &Owner<'_>, symbol: &str, signature: &Signature, act: StubAct) {
+        let body = match act {
+            StubAct::Feeds => self.body(owner, signature),
+            StubAct::Assumes => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
+            StubAct::Aborts => "  __bw_abort();\n".to_string(),
+            StubAct::Ends => "  __bw_end(1);\n".to_string(),
+        };
+        let definition = definition(&owner.name, signature, &body);
+        self.written.text += &definition;
+        let parameter = |(index, formal): (usize, &Formal)| StubParameter {
+            name: owner.parameters.get(index).cloned().unwrap_or_default(),
+            spelling: formal.written_as.spelling.clone(),
+        };
+        self.written.stubs.push(Stub {
+            name: owner.name.clone(),
+            symbol: symbol.to_string(),
+            definition,
+            result: signature.result.as_ref().map_or("void".to_string(), |fed| fed.written_as.spelling.clone()),
+            parameters: signature.parameters.iter().enumerate().map(parameter).collect(),
+            variadic: signature.variadic,
+            act,
+        });
     }
 
     fn body(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
@@ -232,14 +231,14 @@ impl Writer<'_> {
                 true => format!("__builtin_memcpy((void *)__bw_p{index}, &__bw_v, sizeof __bw_v)"),
                 false => format!("*__bw_p{index} = __bw_v"),
             };
-            let declared = &fed.declared;
+            let declared = &fed.written_as.declared;
             let ask = format!("{declared} __bw_v; __bw_feed(&__bw_v, {feed}, sizeof __bw_v)");
             let _ = writeln!(body, "  if (__bw_p{index}) {{ {ask}; {assign}; }}");
         }
         if let Some(fed) = &signature.result {
             let origin = FeedOrigin::StubResult { function: owner.name.clone() };
             let feed = self.feed(owner.called.clone(), fed, origin);
-            let declared = &fed.declared;
+            let declared = &fed.written_as.declared;
             let _ = writeln!(body, "  {declared} __bw_r; __bw_feed(&__bw_r, {feed}, sizeof __bw_r); return __bw_r;");
         }
         body
@@ -248,6 +247,10 @@ impl Writer<'_> {
     fn feed(&mut self, name: String, fed: &Fed, origin: FeedOrigin) -> usize {
         self.written.feeds.push(Feed { name, type_id: fed.type_id, origin }).index()
     }
+}
+
+fn act_of(signature: &Signature) -> StubAct {
+    if signature.returns { StubAct::Feeds } else { StubAct::Ends }
 }
 
 /// Whose values are asked for.
@@ -262,10 +265,10 @@ struct Owner<'a> {
 fn definition(name: &str, signature: &Signature, body: &str) -> String {
     let numbered = signature.parameters.iter().enumerate();
     let mut parameters: Vec<String> =
-        numbered.map(|(index, parameter)| format!("{} __bw_p{index}", parameter.declared)).collect();
+        numbered.map(|(index, parameter)| format!("{} __bw_p{index}", parameter.written_as.declared)).collect();
     if signature.variadic {
         parameters.push("...".into());
     }
-    let result = signature.result.as_ref().map_or("void", |fed| fed.declared.as_str());
+    let result = signature.result.as_ref().map_or("void", |fed| fed.written_as.declared.as_str());
     format!("{result} ({name})({}) {{\n{body}}}\n", parameters.join(", "))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use branchwise_constraints::{Evaluator, Model, TermId};
 use branchwise_program::Id;
-use branchwise_replay::{Blob, Object, PointerAt, TestCase};
+use branchwise_replay::{Blob, FunctionAt, Object, PointerAt, TestCase};
 use branchwise_symbolic::{Cell, Content, Path, Session, ShapeId};
 
 /// The inputs that the model describes, as far as this path asked for them.
@@ -52,6 +52,7 @@ impl Builder<'_, '_> {
             self.cell(cell, &mut blob);
         }
         blob.pointers.sort_by_key(|pointer| pointer.at);
+        blob.functions.sort_by_key(|pointer| pointer.at);
         blob
     }
 
@@ -60,35 +61,47 @@ impl Builder<'_, '_> {
     }
 
     fn cell(&mut self, cell: &Cell, blob: &mut Blob) {
-        match cell.content {
-            Content::Scalar { bytes, term } => {
+        match &cell.content {
+            &Content::Scalar { bytes, term } => {
                 let value = self.value(term).to_le_bytes();
                 let at = cell.offset as usize;
                 blob.bytes[at..at + bytes as usize].copy_from_slice(&value[..bytes as usize]);
             }
             Content::NullPointer(_) => {}
-            Content::Pointer(target) => {
-                if let Some(object) = self.object(target) {
+            &Content::Pointer(target) => {
+                if let Some(object) = self.pointed(target) {
                     blob.pointers.push(PointerAt { at: cell.offset, object, offset: 0 });
+                }
+            }
+            Content::FunctionPointer { choice, functions } => {
+                let number = (self.value(*choice) as usize).checked_sub(1);
+                if let Some(&callable) = number.and_then(|number| functions.get(number)) {
+                    blob.functions.push(FunctionAt { at: cell.offset, callable });
                 }
             }
         }
     }
 
     /// The index of the object that the pointer points to; `None` if it is null.
-    fn object(&mut self, id: ShapeId) -> Option<usize> {
+    fn pointed(&mut self, id: ShapeId) -> Option<usize> {
         let shape = self.session.inputs.shape(id);
         if shape.is_null.is_some_and(|is_null| self.value(is_null) == 1) {
             return None;
         }
+        let instead = shape.instead.iter().find(|(chosen, _)| self.value(*chosen) == 1);
+        Some(self.object(instead.map_or(id, |&(_, other)| other)))
+    }
+
+    fn object(&mut self, id: ShapeId) -> usize {
+        let shape = self.session.inputs.shape(id);
         if let Some(&index) = self.placed.get(&id) {
-            return Some(index);
+            return index;
         }
         let count = shape.extra_elements.map_or(shape.capacity, |extra| 1 + self.value(extra) as u64);
         let index = self.objects.len();
         self.placed.insert(id, index);
         self.objects.push(Object { element: shape.element, count, blob: Blob::default() });
         self.objects[index].blob = self.blob(id, count * shape.element_size);
-        Some(index)
+        index
     }
 }

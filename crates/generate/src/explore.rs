@@ -10,7 +10,9 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Status, Tree, TreeNodeId};
-use branchwise_symbolic::{Alternative, AlternativeKind, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site};
+use branchwise_symbolic::{
+    Alternative, AlternativeKind, ArgumentLimits, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
+};
 
 use crate::case::test_case;
 use crate::settings::{Bounds, Settings};
@@ -75,6 +77,10 @@ pub(crate) struct Limitations {
     pub looks_at_addresses: bool,
     /// Names of pointer inputs that might point to one object.
     pub may_alias: BTreeSet<(String, String)>,
+    /// Those of them that another round could let point to one object.
+    pub could_share: BTreeSet<(String, String)>,
+    pub calls_stubs: bool,
+    pub arguments_of_main: Option<ArgumentLimits>,
     /// Names of pointer inputs that were taken for null.
     pub always_null: BTreeSet<String>,
     pub interrupted: bool,
@@ -119,6 +125,11 @@ impl Limitations {
         if self.known.insert(obstacle.clone()) {
             self.obstacles.push(obstacle);
         }
+    }
+
+    /// Whether another round could do better with larger bounds, or with objects that inputs share.
+    fn could_go_further(&self) -> bool {
+        self.is_cut() || !self.could_share.is_empty()
     }
 
     pub(crate) fn is_cut(&self) -> bool {
@@ -225,8 +236,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
-        // Only where the bounds cut something can a round with larger ones do better than going on with this one.
-        let share = if self.limitations.is_cut() { share } else { 1.0 };
+        // Only then can another round do better than going on with this one.
+        let share = if self.limitations.could_go_further() { share } else { 1.0 };
         self.limitations.interrupted |= budget.interrupted();
         self.limitations.interrupted || budget.spent() >= share
     }
@@ -396,6 +407,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
         self.limitations.off_the_map |= path.notes.off_the_map.is_some();
         self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
+        self.limitations.could_share.extend(path.notes.could_share.iter().cloned());
+        self.limitations.calls_stubs |= path.notes.calls_stubs;
+        self.limitations.arguments_of_main = path.notes.arguments_of_main.or(self.limitations.arguments_of_main);
         self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
         if let PathEnd::Fault(fault) = &path.end
             && let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind))

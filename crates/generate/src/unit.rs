@@ -22,6 +22,12 @@ use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
+/// Names of two inputs that may be one object.
+type SharedPair = (String, String);
+
+/// More pairs would make too many cases.
+const MOST_SHARED: usize = 16;
+
 /// What generation works on.
 pub struct Generation<'a> {
     pub program: &'a Program,
@@ -137,18 +143,23 @@ impl Unit<'_, '_> {
         let mut budget = Budget { settings: self.generation.settings, started, steps: 0 };
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
-        while let Some(session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) {
+        let mut shared = BTreeSet::new();
+        while let Some(mut session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) {
+            session.inputs.shared = shared.clone();
             let share = round_share(&budget);
             let mut exploration = Exploration::new(session, ledger, counters, bounds, self.generation.settings);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
-            let could_grow = limitations.is_cut() && !limitations.interrupted && bounds != bounds.grown();
+            let grown = if limitations.is_cut() { bounds.grown() } else { bounds };
+            let more = more_shared(&shared, &limitations.could_share);
+            let could_grow = !limitations.interrupted && (grown != bounds || !more.is_empty());
             rounds.push(limitations);
             if ledger.open() == 0 || !could_grow || budget.spent() >= 1.0 {
                 break;
             }
-            bounds = bounds.grown();
+            bounds = grown;
+            shared.extend(more);
         }
         (attempts, rounds)
     }
@@ -158,6 +169,14 @@ impl Unit<'_, '_> {
             self.disagreements.push(Disagreement { function: name.to_string(), test: None, what });
         }
     }
+}
+
+/// The pairs of inputs that the next round lets share objects, those that are reached through the fewest pointers first.
+fn more_shared(shared: &BTreeSet<SharedPair>, could_share: &BTreeSet<SharedPair>) -> Vec<SharedPair> {
+    let mut more: Vec<SharedPair> = could_share.difference(shared).cloned().collect();
+    more.sort_by_key(|pair| (pair.0.len() + pair.1.len(), pair.clone()));
+    more.truncate(MOST_SHARED.saturating_sub(shared.len()));
+    more
 }
 
 /// A round that is not over by then was cut by its bounds too: the next one gets half of what is left.
@@ -303,6 +322,9 @@ fn finding_kind(kind: FaultKind) -> FindingKind {
         FaultKind::DivisionOverflow | FaultKind::SignedOverflow => FindingKind::SignedOverflow,
         FaultKind::WriteToConstant => FindingKind::WriteToConstant,
         FaultKind::UseAfterReturn => FindingKind::UseAfterReturn,
+        FaultKind::UseAfterFree => FindingKind::UseAfterFree,
+        FaultKind::DoubleFree => FindingKind::DoubleFree,
+        FaultKind::InvalidFree => FindingKind::InvalidFree,
         FaultKind::UninitialisedRead => FindingKind::UninitialisedRead,
         FaultKind::Abort => FindingKind::Abort,
         FaultKind::AssertFailed => FindingKind::AssertFailed,

@@ -9,6 +9,13 @@ use branchwise_search::Guidance;
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 
+/// What holds for all inputs and paths that a verdict speaks of.
+const ASSUMPTIONS: [&str; 3] = [
+    "integer arithmetic wraps around as the machine's does",
+    "a path ends at an access outside an object, through a null pointer, and at a division by zero",
+    "pointers point to the start of an object",
+];
+
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
     pub program: &'a Program,
@@ -38,7 +45,7 @@ impl Judge<'_> {
             return self.unknown(reason, blocking);
         }
         let bounds = bounds(round, &obstacles);
-        let evidence = self.evidence();
+        let evidence = self.evidence(round);
         if bounds.is_empty() {
             Verdict::Infeasible(evidence)
         } else {
@@ -98,17 +105,20 @@ impl Judge<'_> {
         format!(" at {file}:{}", location.line)
     }
 
-    fn evidence(&self) -> Evidence {
+    fn evidence(&self, round: &Limitations) -> Evidence {
+        let mut assumptions = ASSUMPTIONS.map(String::from).to_vec();
+        if round.calls_stubs {
+            assumptions.push(
+                "functions that nobody defines return any value of their type and change nothing but what their \
+                 parameters point to"
+                    .to_string(),
+            );
+        }
         Evidence {
             proof: "every path that could lead there was executed or its condition refuted".to_string(),
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
-            assumptions: vec![
-                "integer arithmetic wraps around as the machine's does".to_string(),
-                "a path ends at an access outside an object, through a null pointer, and at a division by zero"
-                    .to_string(),
-                "pointers point to the start of an object".to_string(),
-            ],
+            assumptions,
         }
     }
 }
@@ -124,6 +134,10 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     }
     if round.reads_volatile {
         bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
+    }
+    if let Some(limits) = round.arguments_of_main {
+        bounds.insert(Bound { what: "arguments of main".to_string(), limit: limits.arguments });
+        bounds.insert(Bound { what: "characters of an argument of main".to_string(), limit: limits.characters });
     }
     for (left, right) in &round.may_alias {
         bounds.insert(Bound { what: format!("objects shared by '{left}' and '{right}'"), limit: 0 });

@@ -46,6 +46,8 @@ pub enum FeedOrigin {
     StubResult { function: String },
     /// What such a function writes through its parameter with this index.
     StubParameter { function: String, parameter: usize },
+    /// Whether an allocation fails: one for each call of malloc() and its like.
+    AllocationFails,
 }
 
 /// A function that a function pointer among the inputs may point to.

@@ -15,6 +15,10 @@ const RUNTIME: &str = include_str!("runtime.c");
 /// Room for a variable that another file would define; its true size is not in the object file.
 const MISSING_BYTES: u64 = 1 << 16;
 
+/// The functions of dynamic memory that the runtime has its own versions of, with `__bw_` before their names.
+const ALLOCATION: [&str; 9] =
+    ["malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign", "strdup", "strndup"];
+
 /// What the front end gives for one translation unit.
 #[derive(Debug, Copy, Clone)]
 pub struct Sources<'a> {
@@ -148,7 +152,8 @@ impl Variant<'_> {
     }
 
     /// Renames what the unit defines (`main`, or a `malloc` or `memcpy` of its own), so that it cannot replace what
-    /// the harness or the C library calls, and leads its `free` and `realloc` to ours, which know input objects.
+    /// the harness or the C library calls, and leads its allocations to ours, which know input objects and the limits of the
+    /// models.
     fn separate_symbols(self, object: &Path) -> Result<(), ReplayError> {
         let bytes = fs::read(object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
         let symbols = read_symbols(&bytes).ok_or_else(|| ReplayError::Compile {
@@ -251,10 +256,8 @@ fn renamings(symbols: &Symbols) -> String {
             lines.push_str(&format!("{name} __bw_user_{name}\n"));
         }
     }
-    for (name, ours) in [("free", "__bw_free"), ("realloc", "__bw_realloc")] {
-        if symbols.undefined.iter().any(|undefined| undefined == name) {
-            lines.push_str(&format!("{name} {ours}\n"));
-        }
+    for name in symbols.undefined.iter().filter(|name| ALLOCATION.contains(&name.as_str())) {
+        lines.push_str(&format!("{name} __bw_{name}\n"));
     }
     lines
 }

@@ -201,7 +201,45 @@ static const uint64_t *live_object(const void *pointer, uint64_t *index) {
     abort();
 }
 
-/* The unit's free(): an input object may be given back like memory of malloc(); later use of it traps. */
+/* ---- the unit's dynamic memory, by the rules of the models ---- */
+
+/* Larger requests fail, here and in the models (frontend/library/memory.c). */
+#define LARGEST_ALLOCATION ((size_t)256 << 20)
+
+/* The feed that says which allocations fail; a unit whose allocations never do has none. */
+extern const unsigned __bw_allocation_feed __attribute__((weak));
+
+static int allocation_fails(size_t size) {
+    unsigned char fails = size > LARGEST_ALLOCATION;
+    if (!fails && &__bw_allocation_feed) __bw_feed(&fails, __bw_allocation_feed, 1);
+    if (fails) errno = ENOMEM;
+    return fails;
+}
+
+void *__bw_malloc(size_t size) { return allocation_fails(size) ? NULL : malloc(size); }
+
+void *__bw_calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
+    return allocation_fails(bytes) ? NULL : calloc(count, size);
+}
+
+void *__bw_aligned_alloc(size_t alignment, size_t size) {
+    return allocation_fails(size) ? NULL : aligned_alloc(alignment, size);
+}
+
+int __bw_posix_memalign(void **to, size_t alignment, size_t size) {
+    int fits = alignment && !(alignment & (alignment - 1)) && alignment % sizeof(void *) == 0;
+    return fits && allocation_fails(size) ? ENOMEM : posix_memalign(to, alignment, size);
+}
+
+char *__bw_strdup(const char *text) { return allocation_fails(strlen(text) + 1) ? NULL : strdup(text); }
+
+char *__bw_strndup(const char *text, size_t most) {
+    return allocation_fails(strnlen(text, most) + 1) ? NULL : strndup(text, most);
+}
+
+/* An input object may be given back like memory of malloc(); later use of it traps. */
 void __bw_free(void *pointer) {
     uint64_t index;
     if (!is_input_memory(pointer)) {
@@ -215,6 +253,11 @@ void __bw_free(void *pointer) {
 
 void *__bw_realloc(void *pointer, size_t size) {
     uint64_t index;
+    if (pointer && !size) {
+        __bw_free(pointer);
+        return NULL;
+    }
+    if (allocation_fails(size)) return NULL;
     if (!is_input_memory(pointer)) return realloc(pointer, size);
     const uint64_t *object = live_object(pointer, &index);
     void *moved = malloc(size);
@@ -223,6 +266,12 @@ void *__bw_realloc(void *pointer, size_t size) {
         __bw_free(pointer);
     }
     return moved;
+}
+
+void *__bw_reallocarray(void *pointer, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
+    return __bw_realloc(pointer, bytes);
 }
 
 /* ---- results ---- */
@@ -325,6 +374,7 @@ static void run_child(void) {
     prepare_profile();
     scrub_stack();
     provide_standard_input();
+    errno = 0;
     make_calls();
     dump_objects();
     shared->returned = 1;
@@ -600,6 +650,8 @@ int main(int argc, char **argv) {
     sigset_t blocked;
     if (argc < 4) return 2;
     fix_addresses(argv);
+    /* setlocale(LC_ALL, "") must mean the same on every machine. */
+    setenv("LC_ALL", "C", 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     redirect();
     if (chdir(argv[3]) != 0) give_up(FAILURE_FOLDER);

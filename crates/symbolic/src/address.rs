@@ -13,6 +13,8 @@ use crate::value::{ObjectId, Pointer, Target, Value, signed};
 
 /// Above this many places, a symbolic index is made concrete, one value a path.
 const MOST_READ_PLACES: usize = 256;
+/// Of an object of plain bytes, whose neighbours often share a value.
+const MOST_TABLE_PLACES: usize = 4096;
 const MOST_WRITTEN_PLACES: usize = 64;
 /// Addresses below this are null plus a member's offset.
 const NULL_PAGE: u64 = 4096;
@@ -99,6 +101,10 @@ impl Executor<'_, '_> {
                 let offset = self.session.terms.constant(u128::from(pointer.offset), 64);
                 vec![Target { guard: always, object: Some(pointer.object), offset }]
             }
+            Value::Function(function) => {
+                let (object, offset) = (self.function_object(*function), self.session.terms.constant(0, 64));
+                vec![Target { guard: always, object: Some(object), offset }]
+            }
             other => {
                 let offset = self.as_term(other, 64);
                 vec![Target { guard: always, object: None, offset }]
@@ -111,7 +117,7 @@ impl Executor<'_, '_> {
         targets.retain(|target| self.session.terms.as_boolean(target.guard) != Some(false));
         if let [Target { object, offset, .. }] = targets[..] {
             match (object, self.session.terms.as_constant(offset)) {
-                (Some(object), Some(offset)) => return Value::Pointer(Pointer { object, offset: offset as u64 }),
+                (Some(object), Some(offset)) => return self.pointer_or_function(object, offset as u64),
                 (None, _) => return self.term_value(offset),
                 (Some(_), None) => {}
             }
@@ -189,9 +195,7 @@ impl Executor<'_, '_> {
             return matches!(op, CompareOp::Eq | CompareOp::Ne)
                 .then(|| self.session.terms.boolean(op == CompareOp::Ne));
         }
-        if !Self::is_pointer(left) && !Self::is_pointer(right)
-            || matches!((left, right), (Value::Function(_), _) | (_, Value::Function(_)))
-        {
+        if !Self::is_pointer(left) && !Self::is_pointer(right) {
             return None;
         }
         let (left, right) = (self.targets(left), self.targets(right));
@@ -216,6 +220,8 @@ impl Executor<'_, '_> {
         }
         if let (Some(left), Some(right)) = (left.object, right.object) {
             self.note_compared(left, right);
+            // A later allocation may be where a freed object was.
+            self.session.looks_at_addresses |= self.is_freed(left) || self.is_freed(right);
         }
         let null =
             |target: &Target| target.object.is_none() && self.session.terms.as_constant(target.offset) == Some(0);
@@ -254,7 +260,7 @@ impl Executor<'_, '_> {
     }
 
     /// Which of its targets a pointer has; null comes first.
-    fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
+    pub(crate) fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
         let (nowhere, objects): (Vec<Target>, Vec<Target>) = targets.iter().partition(|target| target.object.is_none());
         for target in nowhere {
             if self.decide_fault(target.guard, FaultKind::NullDereference)? {
@@ -281,12 +287,16 @@ impl Executor<'_, '_> {
         }
         self.touch(object, access)?;
         self.check_symbolic_bounds(object, target.offset, size)?;
-        let places = self.places(object, target.offset, size);
-        let most = if access == Access::Read { MOST_READ_PLACES } else { MOST_WRITTEN_PLACES };
-        if places.len() > most {
+        let plain = self.memory.get(object).is_some_and(|object| object.is_plain());
+        let most = match access {
+            Access::Read if plain => MOST_TABLE_PLACES,
+            Access::Read => MOST_READ_PLACES,
+            Access::Write => MOST_WRITTEN_PLACES,
+        };
+        let Some(places) = self.places(object, target.offset, size, most) else {
             let offset = self.concretise(&Value::Term(target.offset), 64)?;
             return Ok(Spot::At(Pointer { object, offset }));
-        }
+        };
         Ok(Spot::OneOf { object, offset: target.offset, places })
     }
 
@@ -295,6 +305,10 @@ impl Executor<'_, '_> {
         let Some(object) = self.memory.get(pointer.object) else { unreachable!("touch ends the path") };
         let end = pointer.offset.checked_add(size);
         let inside = end.is_some_and(|end| end <= object.size);
+        let overwrites = access == Access::Write && matches!(object.origin, Origin::Global { state: true, .. });
+        if overwrites && pointer.offset == 0 && size == object.size {
+            self.overwritten.insert(pointer.object);
+        }
         let symbolic_size = object.symbolic_size;
         if !inside {
             return self.out_of_bounds(pointer.object, pointer.offset);
@@ -344,35 +358,40 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn describe(&mut self, id: ObjectId) -> String {
+    pub(crate) fn describe(&mut self, id: ObjectId) -> String {
         let Some(object) = self.memory.get(id) else { return "an object whose lifetime is over".to_string() };
         let (size, symbolic) = (object.size, object.symbolic_size);
         let size = symbolic.map_or(size, |term| self.evaluate(term) as u64);
         let Some(object) = self.memory.get(id) else { return String::new() };
         match object.origin {
             Origin::Stack => format!("a local object of {size} bytes"),
+            Origin::Heap => format!("an allocated object of {size} bytes"),
             Origin::Global { id, .. } => format!("'{}' of {size} bytes", self.code.globals[id].name),
             Origin::Input(shape) => format!("'{}' of {size} bytes", self.session.inputs.shape(shape).name),
+            Origin::Function(id) => format!("the code of '{}'", self.code.functions[id].name),
         }
     }
 
     /// Notes that an object is used; ends the path if it cannot be.
-    fn touch(&mut self, id: ObjectId, access: Access) -> Step<()> {
-        let Some(object) = self.memory.get(id) else {
+    pub(crate) fn touch(&mut self, object_id: ObjectId, access: Access) -> Step<()> {
+        let Some(object) = self.memory.get(object_id) else {
+            if self.is_freed(object_id) {
+                return self.fail(FaultKind::UseAfterFree, "access to an object that was freed");
+            }
             return self.fail(FaultKind::UseAfterReturn, "access to a local object after its function returned");
         };
         if access == Access::Write && !object.writable {
             return self.fail(FaultKind::WriteToConstant, "write to constant data");
         }
-        if object.origin == Origin::Stack || self.last_touched == Some((id, access)) {
+        if matches!(object.origin, Origin::Stack | Origin::Heap) || self.last_touched == Some((object_id, access)) {
             return Ok(());
         }
-        self.last_touched = Some((id, access));
+        self.last_touched = Some((object_id, access));
         match object.origin {
-            Origin::Stack => {}
+            Origin::Stack | Origin::Heap => {}
             Origin::Global { id, state } => {
-                self.notes.reads_state |= state && access == Access::Read;
-                if state {
+                self.notes.reads_state |= state && access == Access::Read && !self.overwritten.contains(&object_id);
+                if state && !is_library_data(&self.code.globals[id].name) {
                     self.touched.entry(Touchable::Global(id)).or_default().written |= access == Access::Write;
                 }
                 if self.code.globals[id].initializer.is_none() {
@@ -380,10 +399,14 @@ impl Executor<'_, '_> {
                         .unsupported(format!("variable '{}', which is defined elsewhere", self.code.globals[id].name));
                 }
             }
+            Origin::Function(_) => return self.fail(FaultKind::InvalidPointer, "access to the code of a function"),
+            Origin::Input(shape) if self.session.inputs.shape(shape).element_size == 0 => {
+                return self.unsupported("access to an object whose type this file does not define");
+            }
             Origin::Input(shape) => {
                 self.touched.entry(Touchable::Input(shape)).or_default().written |= access == Access::Write;
                 if self.filled.insert(shape) {
-                    self.fill(shape, id, 0);
+                    self.fill(shape, object_id, 0);
                 }
             }
         }
@@ -393,8 +416,8 @@ impl Executor<'_, '_> {
     /// Writes the initial contents of an input object at an offset of an object.
     pub(crate) fn fill(&mut self, shape: ShapeId, object: ObjectId, offset: u64) {
         let bound = self.session.pointer_elements;
-        let types = &self.session.program.map.types;
-        self.session.inputs.materialise(&mut self.session.terms, types, shape, bound);
+        let map = &self.session.program.map;
+        self.session.inputs.materialise(&mut self.session.terms, map, shape, bound);
         let cells = self.session.inputs.shape(shape).cells.clone().unwrap_or_default();
         for cell in cells {
             let (size, value) = match cell.content {
@@ -404,23 +427,30 @@ impl Executor<'_, '_> {
                     (8, Value::Bits(0))
                 }
                 Content::Pointer(target) => (8, self.input_pointer(target)),
+                Content::FunctionPointer { choice, functions } => (8, self.input_function(choice, &functions)),
             };
             self.memory.write(self.session, object, offset + cell.offset, size, value);
         }
     }
 
-    /// A pointer input: null, or the start of its own object.
+    /// A pointer input: null, or the start of its own object, or of one that it shares.
     fn input_pointer(&mut self, shape: ShapeId) -> Value {
-        let object = self.input_object(shape);
-        let Some(is_null) = self.session.inputs.shape(shape).is_null else {
-            return Value::Pointer(Pointer { object, offset: 0 });
-        };
         let zero = self.session.terms.constant(0, 64);
-        let not_null = self.session.terms.not(is_null);
-        let targets = vec![
-            Target { guard: is_null, object: None, offset: zero },
-            Target { guard: not_null, object: Some(object), offset: zero },
-        ];
+        let mut rest = self.session.terms.boolean(true);
+        let mut targets = Vec::new();
+        if let Some(is_null) = self.session.inputs.shape(shape).is_null {
+            targets.push(Target { guard: is_null, object: None, offset: zero });
+            rest = self.session.terms.not(is_null);
+        }
+        for (chosen, other) in self.session.inputs.shape(shape).instead.clone() {
+            let object = self.input_object(other);
+            let guard = self.session.terms.and(rest, chosen);
+            targets.push(Target { guard, object: Some(object), offset: zero });
+            let not_chosen = self.session.terms.not(chosen);
+            rest = self.session.terms.and(rest, not_chosen);
+        }
+        let object = self.input_object(shape);
+        targets.push(Target { guard: rest, object: Some(object), offset: zero });
         self.pointer_of(targets)
     }
 
@@ -440,13 +470,16 @@ impl Executor<'_, '_> {
         object
     }
 
-    /// The offsets inside an object that the term may have, as far as its form tells.
-    fn places(&self, id: ObjectId, offset: TermId, size: u64) -> Vec<u64> {
+    /// The offsets inside an object that the term may have, as far as its form tells; `None` for more than `most`.
+    fn places(&self, id: ObjectId, offset: TermId, size: u64, most: usize) -> Option<Vec<u64>> {
         let object_size = self.memory.get(id).map_or(0, |object| object.size);
-        let Some(last) = object_size.checked_sub(size) else { return Vec::new() };
-        let stride = self.stride(offset, 16);
-        let first = stride.residue % stride.modulus;
-        (first..=last).step_by(stride.modulus as usize).collect()
+        let Some(last) = object_size.checked_sub(size) else { return Some(Vec::new()) };
+        let (first, step, last) = self.bounded_places(offset, last).unwrap_or_else(|| {
+            let stride = self.stride(offset, 16);
+            (stride.residue % stride.modulus, stride.modulus, last)
+        });
+        let places: Vec<u64> = (first..=last).step_by(step as usize).take(most + 1).collect();
+        (places.len() <= most).then_some(places)
     }
 
     /// The term is `residue` modulo `modulus`.
@@ -486,6 +519,11 @@ impl Executor<'_, '_> {
         let modulus = if narrow && factor < 1 << 31 { factor } else { 1 << factor.trailing_zeros().min(31) };
         Stride { modulus: modulus.max(1), residue: 0 }
     }
+}
+
+/// Data of the library models, which no input points to.
+fn is_library_data(name: &str) -> bool {
+    name.starts_with("__bw_")
 }
 
 /// A modulus of 0 means exactly `residue`.

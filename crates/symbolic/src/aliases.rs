@@ -1,5 +1,6 @@
-//! Inputs that might share an object. Every pointer input has an object of its own, so where sharing could have made a
-//! difference, what follows from the paths is limited; this says where.
+//! Inputs that might share an object. A pointer input has an object of its own unless the session lets it share an
+//! earlier one. Where sharing that the session does not allow could have made a difference, what follows from the paths
+//! is limited; this says where.
 
 use branchwise_program::TypeId;
 use branchwise_program::types::{TypeKind, TypeTable};
@@ -35,7 +36,7 @@ impl Executor<'_, '_> {
         match self.memory.get(object)?.origin {
             Origin::Input(shape) => Some(Touchable::Input(shape)),
             Origin::Global { id, .. } => Some(Touchable::Global(id)),
-            Origin::Stack => None,
+            Origin::Stack | Origin::Heap | Origin::Function(_) => None,
         }
     }
 
@@ -55,7 +56,23 @@ impl Executor<'_, '_> {
 
     fn note_alias(&mut self, left: Touchable, right: Touchable) {
         let pair = (self.touchable_name(left), self.touchable_name(right));
+        let Some(can_share) = self.can_share(left, right) else {
+            self.notes.may_alias.insert(pair);
+            return;
+        };
+        if can_share && self.session.inputs.is_shared(&pair.0, &pair.1) {
+            return;
+        }
+        if can_share {
+            self.notes.could_share.insert(pair.clone());
+        }
         self.notes.may_alias.insert(pair);
+    }
+
+    /// Whether a session can let both be one object; `None` for what is no object of an input.
+    fn can_share(&self, left: Touchable, right: Touchable) -> Option<bool> {
+        let (Touchable::Input(left), Touchable::Input(right)) = (left, right) else { return None };
+        Some(self.session.inputs.can_share(left.min(right), left.max(right)))
     }
 
     fn touchable_name(&self, what: Touchable) -> String {

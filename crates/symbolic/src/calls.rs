@@ -4,7 +4,7 @@ use branchwise_program::code::{Call, Callee, Operand};
 use branchwise_program::{CodeFunctionId, Id, RegisterId};
 
 use crate::executor::{Executor, Frame, Step};
-use crate::path::{FaultKind, PathEnd};
+use crate::path::PathEnd;
 use crate::step::Flow;
 use crate::value::Value;
 
@@ -12,20 +12,17 @@ impl<'p> Executor<'_, 'p> {
     pub(crate) fn call(&mut self, call: &'p Call) -> Step<Flow> {
         let callee = match &call.callee {
             Callee::Direct(function) => *function,
-            Callee::Indirect(operand) => match self.value(operand) {
-                Value::Function(function) => function,
-                Value::Bits(_) => return self.fail(FaultKind::NullDereference, "call through a null pointer"),
-                Value::Undefined => {
-                    return self.fail(FaultKind::UninitialisedRead, "call through a pointer that was never written");
-                }
-                _ => return self.unsupported("call through a pointer that is an input"),
-            },
+            Callee::Indirect(operand) => {
+                let pointer = self.value(operand);
+                self.called_function(&pointer)?
+            }
         };
+        self.notes.calls_stubs |= self.session.stubs[callee];
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
         if self.code.functions[callee].is_declaration() {
-            return self.call_library(callee, &arguments);
+            return self.call_library(callee, &arguments, &call.outs);
         }
         if self.frames.len() as u64 >= self.limits.call_depth {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));

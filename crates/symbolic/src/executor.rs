@@ -36,7 +36,12 @@ pub(crate) struct Executor<'s, 'p> {
     /// Conditions that this path has decided, and their negations.
     decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
+    pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
+    /// Global objects that this path wrote as a whole: earlier calls do not matter to what they hold.
+    pub overwritten: HashSet<ObjectId>,
+    /// Objects that the program gave back.
+    pub freed: HashSet<ObjectId>,
     pub touched: BTreeMap<Touchable, Touched>,
     /// The last object that was noted there, and how it was used: loops use one object again and again.
     pub last_touched: Option<(ObjectId, Access)>,
@@ -101,7 +106,10 @@ impl<'s, 'p> Executor<'s, 'p> {
             base: 0,
             decided: HashMap::new(),
             shape_objects: HashMap::new(),
+            function_objects: HashMap::new(),
             filled: HashSet::new(),
+            overwritten: HashSet::new(),
+            freed: HashSet::new(),
             touched: BTreeMap::new(),
             last_touched: None,
             domain: Vec::new(),

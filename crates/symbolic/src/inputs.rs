@@ -1,12 +1,13 @@
 //! The space of inputs: which variables a test has to give values to. Shapes are made when the code first looks at
 //! them, so recursive structures are as deep as the code looks, and they are the same for all paths of a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::Map;
-use branchwise_program::types::{Field, TypeKind, TypeTable};
-use branchwise_program::{FeedId, TypeId};
+use branchwise_program::map::{Input, Map};
+use branchwise_program::types::{Field, TypeKind};
+use branchwise_program::{CallableId, FeedId, TypeId};
 
 /// Position in [`InputSpace`].
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +20,8 @@ pub struct InputSpace {
     roots: Vec<Option<ShapeId>>,
     /// By feed and position in its sequence.
     fed: BTreeMap<(FeedId, u32), ShapeId>,
+    /// Names of shapes that may be one object: the pointer to the later one may point to the earlier one.
+    pub shared: BTreeSet<(String, String)>,
 }
 
 /// An input variable, or what a pointer input points to.
@@ -35,6 +38,8 @@ pub struct Shape {
     pub extra_elements: Option<TermId>,
     /// 1 bit: the pointer to this object is null instead. `None`: it never is.
     pub is_null: Option<TermId>,
+    /// Earlier objects that the pointer may point to instead, where its variable (1 bit) says so; the first counts.
+    pub instead: Vec<(TermId, ShapeId)>,
     /// An input variable itself, not what a pointer points to.
     pub variable: bool,
     /// `None` until the code looks.
@@ -55,6 +60,11 @@ pub enum Content {
         term: TermId,
     },
     Pointer(ShapeId),
+    /// Null where the choice is 0, otherwise the function with this number less one.
+    FunctionPointer {
+        choice: TermId,
+        functions: Rc<[CallableId]>,
+    },
     /// The pointer with this name is always null: its target's type is not an input yet.
     NullPointer(String),
 }
@@ -70,24 +80,20 @@ impl InputSpace {
     }
 
     /// The shape of an input variable; made on first use.
-    pub(crate) fn root_for(
-        &mut self,
-        terms: &mut Terms,
-        types: &TypeTable,
-        index: u32,
-        name: &str,
-        type_id: TypeId,
-        bound: u64,
-    ) -> ShapeId {
+    pub(crate) fn root_for(&mut self, terms: &mut Terms, map: &Map, index: u32, input: &Input, bound: u64) -> ShapeId {
         if let Some(id) = self.root(index) {
             return id;
         }
-        let shape = Shape::new(name.to_string(), type_id, 1, types[type_id].size);
+        let shape = Shape::new(input.name.clone(), input.type_id, 1, map.types[input.type_id].size);
         let id = self.push(Shape { variable: true, ..shape });
-        self.materialise(terms, types, id, bound);
-        self.roots.resize(self.roots.len().max(index as usize + 1), None);
-        self.roots[index as usize] = Some(id);
+        self.materialise(terms, map, id, bound);
+        self.set_root(index, id);
         id
+    }
+
+    pub(crate) fn set_root(&mut self, index: u32, shape: ShapeId) {
+        self.roots.resize(self.roots.len().max(index as usize + 1), None);
+        self.roots[index as usize] = Some(shape);
     }
 
     /// The shape of a value of a feed, if it was looked at.
@@ -104,13 +110,13 @@ impl InputSpace {
         let name = format!("{} #{}", asked.name, nth + 1);
         let shape = Shape::new(name, asked.type_id, 1, map.types[asked.type_id].size);
         let id = self.push(Shape { variable: true, ..shape });
-        self.materialise(terms, &map.types, id, bound);
+        self.materialise(terms, map, id, bound);
         self.fed.insert((feed, nth), id);
         id
     }
 
     /// Gives the object its cells if it has none yet. `bound`: elements that its own pointers may point to.
-    pub(crate) fn materialise(&mut self, terms: &mut Terms, types: &TypeTable, id: ShapeId, bound: u64) {
+    pub(crate) fn materialise(&mut self, terms: &mut Terms, map: &Map, id: ShapeId, bound: u64) {
         if self.shape(id).cells.is_some() {
             return;
         }
@@ -118,20 +124,48 @@ impl InputSpace {
         let mut cells = Vec::new();
         for index in 0..shape.capacity {
             let name = if shape.capacity == 1 { shape.name.clone() } else { format!("{}[{index}]", shape.name) };
-            let mut filler = Filler { space: self, terms, types, bound, cells: &mut cells };
+            let mut filler = Filler { space: self, terms, map, bound, cells: &mut cells };
             filler.fill(&name, shape.element, index * shape.element_size);
         }
         self.shapes[id.0 as usize].cells = Some(cells);
     }
 
-    fn push(&mut self, shape: Shape) -> ShapeId {
+    /// Whether a test may let the pointer to the later shape point to the earlier one.
+    pub(crate) fn can_share(&self, earlier: ShapeId, later: ShapeId) -> bool {
+        let (earlier, later) = (self.shape(earlier), self.shape(later));
+        let long_enough =
+            later.extra_elements.is_some() || earlier.extra_elements.is_none() && earlier.capacity == later.capacity;
+        !earlier.variable && !later.variable && earlier.element == later.element && long_enough
+    }
+
+    pub(crate) fn is_shared(&self, left: &str, right: &str) -> bool {
+        let pair = |left: &str, right: &str| self.shared.contains(&(left.to_string(), right.to_string()));
+        pair(left, right) || pair(right, left)
+    }
+
+    /// Lets the pointer to a new shape point to what it may share.
+    fn add_shared(&mut self, terms: &mut Terms, id: ShapeId) {
+        if self.shared.is_empty() {
+            return;
+        }
+        let name = self.shape(id).name.clone();
+        let shares =
+            |&earlier: &ShapeId| self.can_share(earlier, id) && self.is_shared(&self.shape(earlier).name, &name);
+        let earlier: Vec<ShapeId> = (0..id.0).map(ShapeId).filter(shares).collect();
+        for other in earlier {
+            let variable = terms.variable(&format!("{name}.is {}", self.shape(other).name), 1);
+            self.shapes[id.0 as usize].instead.push((variable, other));
+        }
+    }
+
+    pub(crate) fn push(&mut self, shape: Shape) -> ShapeId {
         self.shapes.push(shape);
         ShapeId(self.shapes.len() as u32 - 1)
     }
 }
 
 impl Shape {
-    fn new(name: String, element: TypeId, capacity: u64, element_size: u64) -> Self {
+    pub(crate) fn new(name: String, element: TypeId, capacity: u64, element_size: u64) -> Self {
         Shape {
             name,
             element,
@@ -139,6 +173,7 @@ impl Shape {
             element_size,
             extra_elements: None,
             is_null: None,
+            instead: Vec::new(),
             variable: false,
             cells: None,
         }
@@ -166,18 +201,21 @@ impl Shape {
     }
 }
 
+/// What a `void *` points to has this many bytes where others have one element.
+const BYTES_PER_ELEMENT: u64 = 8;
+
 /// Walks a type and makes a cell for each scalar in it.
 struct Filler<'a> {
     space: &'a mut InputSpace,
     terms: &'a mut Terms,
-    types: &'a TypeTable,
+    map: &'a Map,
     bound: u64,
     cells: &'a mut Vec<Cell>,
 }
 
 impl Filler<'_> {
     fn fill(&mut self, name: &str, type_id: TypeId, offset: u64) {
-        let ty = &self.types[type_id];
+        let ty = &self.map.types[type_id];
         match &ty.kind {
             TypeKind::Integer { bits, .. } if u64::from(*bits) < 8 * ty.size => {
                 self.narrow(name, *bits, ty.size, offset)
@@ -192,7 +230,8 @@ impl Filler<'_> {
                 self.with_bit_fields(name, fields, ty.size, offset)
             }
             TypeKind::Record { fields: Some(fields), .. } => self.record(name, fields, offset),
-            TypeKind::Record { fields: None, .. } | TypeKind::Void | TypeKind::Function | TypeKind::Unsupported(_) => {
+            TypeKind::Void => self.scalar(name, 1, offset),
+            TypeKind::Record { fields: None, .. } | TypeKind::Function | TypeKind::Unsupported(_) => {
                 self.raw(name, ty.size, offset)
             }
         }
@@ -217,7 +256,7 @@ impl Filler<'_> {
     }
 
     fn array(&mut self, name: &str, element: TypeId, count: u64, offset: u64) {
-        let size = self.types[element].size;
+        let size = self.map.types[element].size;
         for index in 0..count {
             self.fill(&format!("{name}[{index}]"), element, offset + index * size);
         }
@@ -242,12 +281,13 @@ impl Filler<'_> {
     }
 
     fn pointer(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, offset: u64) {
-        let size = self.types[target].size;
-        let nothing_to_point_to = size == 0 || matches!(self.types[target].kind, TypeKind::Function | TypeKind::Void);
-        let content = if nothing_to_point_to {
-            Content::NullPointer(name.to_string())
-        } else {
-            Content::Pointer(self.target(name, target, declared_count, size))
+        let pointed = &self.map.types[target];
+        let content = match &pointed.kind {
+            TypeKind::Function => self.function_pointer(name, target),
+            TypeKind::Void => Content::Pointer(self.bytes(name, target)),
+            TypeKind::Record { fields: None, .. } => Content::Pointer(self.opaque(name, target)),
+            _ if pointed.size == 0 => Content::NullPointer(name.to_string()),
+            _ => Content::Pointer(self.target(name, target, declared_count, pointed.size)),
         };
         self.cells.push(Cell { offset, content });
     }
@@ -260,7 +300,37 @@ impl Filler<'_> {
             shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
             shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
         }
-        self.space.push(shape)
+        self.pointed(shape)
+    }
+
+    fn pointed(&mut self, shape: Shape) -> ShapeId {
+        let id = self.space.push(shape);
+        self.space.add_shared(self.terms, id);
+        id
+    }
+
+    /// `void *`: bytes, enough for a structure that the program may see in them.
+    fn bytes(&mut self, name: &str, target: TypeId) -> ShapeId {
+        let mut shape = Shape::new(format!("(*{name})"), target, BYTES_PER_ELEMENT * self.bound, 1);
+        shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+        shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
+        self.pointed(shape)
+    }
+
+    /// A structure that this file does not define: it has an address and nothing else.
+    fn opaque(&mut self, name: &str, target: TypeId) -> ShapeId {
+        let mut shape = Shape::new(format!("(*{name})"), target, 1, 0);
+        shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+        self.pointed(shape)
+    }
+
+    fn function_pointer(&mut self, name: &str, target: TypeId) -> Content {
+        let fits = self.map.callables.iter().filter(|(_, callable)| callable.type_id == target);
+        let functions: Rc<[CallableId]> = fits.map(|(id, _)| id).collect();
+        if functions.is_empty() {
+            return Content::NullPointer(name.to_string());
+        }
+        Content::FunctionPointer { choice: self.terms.variable(&format!("{name}.function"), 16), functions }
     }
 }
 

@@ -8,9 +8,12 @@
 
 mod address;
 mod aliases;
+mod arguments;
 mod arithmetic;
 mod calls;
 mod executor;
+mod functions;
+mod heap;
 mod inputs;
 mod library;
 mod loops;
@@ -19,8 +22,10 @@ mod path;
 mod requests;
 mod session;
 mod step;
+mod tables;
 mod value;
 
+pub use arguments::ArgumentLimits;
 pub use inputs::{Cell, Content, InputSpace, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use branchwise_constraints::{BinaryOp, TermId};
-use branchwise_program::GlobalId;
+use branchwise_program::{CodeFunctionId, GlobalId};
 
 use crate::inputs::ShapeId;
 use crate::session::Session;
@@ -35,8 +35,15 @@ pub(crate) struct Object {
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Stack,
-    Global { id: GlobalId, state: bool },
+    /// Until it is freed.
+    Heap,
+    Global {
+        id: GlobalId,
+        state: bool,
+    },
     Input(ShapeId),
+    /// The address of a function: nothing can be read there.
+    Function(CodeFunctionId),
 }
 
 #[derive(Debug, Clone)]
@@ -192,6 +199,11 @@ impl TermContext<'_, '_> {
 }
 
 impl Object {
+    /// Holds bytes only: nothing symbolic, no pointers.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.cells.is_empty()
+    }
+
     pub(crate) fn write_bytes(&mut self, offset: u64, bytes: &[u8]) {
         self.bytes[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
     }

@@ -8,6 +8,7 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
+use crate::arguments::ArgumentLimits;
 use crate::inputs::ShapeId;
 
 #[derive(Debug, Clone)]
@@ -131,6 +132,10 @@ pub enum FaultKind {
     DivisionOverflow,
     WriteToConstant,
     UseAfterReturn,
+    UseAfterFree,
+    DoubleFree,
+    /// What is freed did not come from an allocation, or not its start is.
+    InvalidFree,
     UninitialisedRead,
     Abort,
     AssertFailed,
@@ -151,6 +156,12 @@ pub struct Notes {
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
     /// compared them, or went through both and wrote through one.
     pub may_alias: BTreeSet<(String, String)>,
+    /// Those of them that a session could let share an object and does not.
+    pub could_share: BTreeSet<(String, String)>,
+    /// It called a generated function that stands for one that nobody defines.
+    pub calls_stubs: bool,
+    /// It began in `main`, with arguments within these limits.
+    pub arguments_of_main: Option<ArgumentLimits>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
     pub always_null: BTreeSet<String>,
     /// The first event to which the map knows no way: nothing may be concluded from the map then.

@@ -6,12 +6,17 @@ use branchwise_program::code::Operand;
 
 use crate::executor::{Executor, Step};
 use crate::path::{AlternativeKind, FaultKind, PathEnd};
-use crate::value::Value;
+use crate::value::{Pointer, Value};
 
 impl Executor<'_, '_> {
     /// The next value of a feed, at an address of the program's own.
     pub(crate) fn feed(&mut self, feed: FeedId, address: &Operand) -> Step<()> {
         let Value::Pointer(to) = self.value(address) else { return self.unsupported("a feed at a symbolic address") };
+        self.feed_into(feed, to);
+        Ok(())
+    }
+
+    pub(crate) fn feed_into(&mut self, feed: FeedId, to: Pointer) {
         let taken = self.feeds_taken.entry(feed).or_insert(0);
         let nth = *taken;
         *taken += 1;
@@ -25,7 +30,6 @@ impl Executor<'_, '_> {
         );
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
-        Ok(())
     }
 
     /// A precondition: inputs that break it are never generated.

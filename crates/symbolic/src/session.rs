@@ -43,6 +43,8 @@ pub struct Session<'p> {
     pub(crate) image: Memory,
     pub(crate) loops: IdVec<CodeFunctionId, Option<Rc<LoopExits>>>,
     pub(crate) map_functions: IdVec<CodeFunctionId, Option<FunctionId>>,
+    /// Generated functions that stand for what nobody defines.
+    pub(crate) stubs: IdVec<CodeFunctionId, bool>,
     driver: CodeFunctionId,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
@@ -68,6 +70,7 @@ impl<'p> Session<'p> {
             image: initial_memory(&program.code),
             loops: program.code.functions.ids().map(|_| None).collect(),
             map_functions: map_functions(program),
+            stubs: stubs(program),
             driver,
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
@@ -133,6 +136,11 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
     let by_symbol: HashMap<&str, FunctionId> =
         program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
+}
+
+fn stubs(program: &Program) -> IdVec<CodeFunctionId, bool> {
+    let symbols: HashSet<&str> = program.map.stubs.iter().map(|stub| stub.symbol.as_str()).collect();
+    program.code.functions.values().map(|function| symbols.contains(function.name.as_str())).collect()
 }
 
 /// The object of a global has the global's number.

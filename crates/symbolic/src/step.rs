@@ -261,34 +261,6 @@ impl<'p> Executor<'_, 'p> {
         self.notes.reads_volatile |= !local;
     }
 
-    fn read_one_of(
-        &mut self,
-        object: crate::value::ObjectId,
-        offset: TermId,
-        places: &[u64],
-        size: u64,
-    ) -> Step<Value> {
-        let values: Vec<Value> =
-            places.iter().map(|&place| self.memory.read(self.session, object, place, size)).collect();
-        if values.iter().any(|value| !matches!(value, Value::Bits(_) | Value::Term(_))) {
-            let offset = self.concretise(&Value::Term(offset), 64)?;
-            return Ok(self.memory.read(self.session, object, offset, size));
-        }
-        let width = 8 * size as u32;
-        let mut whole = None;
-        for (&place, value) in places.iter().zip(&values).rev() {
-            let value = self.as_term(value, width);
-            whole = Some(match whole {
-                None => value,
-                Some(rest) => {
-                    let here = self.is_at(offset, place);
-                    self.session.terms.if_then_else(here, value, rest)
-                }
-            });
-        }
-        Ok(whole.map_or(Value::Undefined, |term| self.term_value(term)))
-    }
-
     fn is_at(&mut self, offset: TermId, place: u64) -> TermId {
         let place = self.session.terms.constant(u128::from(place), 64);
         self.session.terms.compare(TermCompare::Eq, offset, place)
@@ -479,15 +451,13 @@ impl<'p> Executor<'_, 'p> {
             return self.unsupported("an input that the map does not know");
         };
         let Value::Pointer(to) = self.value(address) else { return self.unsupported("an input at a symbolic address") };
-        let bound = self.session.pointer_elements;
-        let shape = self.session.inputs.root_for(
-            &mut self.session.terms,
-            &program.map.types,
-            index,
-            &input.name,
-            input.type_id,
-            bound,
-        );
+        let shape = match self.argument_of_main(index, input)? {
+            Some(shape) => shape,
+            None => {
+                let bound = self.session.pointer_elements;
+                self.session.inputs.root_for(&mut self.session.terms, &program.map, index, input, bound)
+            }
+        };
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
         if let Some(object) = self.memory.get_mut(to.object)

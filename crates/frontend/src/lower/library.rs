@@ -104,17 +104,17 @@ unsafe fn is_taken(user: LLVMModuleRef, name: &str) -> bool {
     }
 }
 
-/// The names that the models define.
+/// The names that the models define, and those that they leave to the executor, such as `abort`.
 fn names() -> BTreeSet<String> {
     // SAFETY: context and module are alive until they are disposed of here; the names are copies.
     unsafe {
         let context = LLVMContextCreate();
         let mut names = BTreeSet::new();
         if let Ok(models) = read_models(context) {
-            let visible = |&function: &LLVMValueRef| {
-                LLVMIsDeclaration(function) == 0 && LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage
-            };
-            names = functions(LLVMGetFirstFunction(models)).filter(visible).map(|function| name_of(function)).collect();
+            let visible = functions(LLVMGetFirstFunction(models))
+                .filter(|&function| LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage)
+                .map(|function| name_of(function));
+            names = visible.filter(|name| !name.starts_with("__bw_") && !name.starts_with("llvm.")).collect();
             LLVMDisposeModule(models);
         }
         LLVMContextDispose(context);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use branchwise_generate::{Finding, FindingKind, FunctionReport, GoalReport, Test};
-use branchwise_program::map::Function;
-use branchwise_replay::NativeEnd;
+use branchwise_program::map::{FeedOrigin, Function, Map};
+use branchwise_replay::{NativeEnd, TestCase};
 
 use super::body::{Expected, body};
 use super::comment::{harmless, wrapped};
@@ -49,11 +49,19 @@ pub fn test_functions(file: &FileReport, linkage: Linkage) -> Vec<TestFunction> 
     let mut functions = Vec::new();
     for unit in &file.report.functions {
         let Some(function) = file.map.functions.get(unit.function) else { continue };
-        for test in &unit.tests {
+        for test in unit.tests.iter().filter(|test| !needs_failing_allocation(file.map, &test.case)) {
             functions.push(test_function(file, unit, function, test, linkage, &taken));
         }
     }
     functions
+}
+
+/// An emitted file has the real malloc(), which does not fail on demand: such a test is in the stored suite only.
+fn needs_failing_allocation(map: &Map, case: &TestCase) -> bool {
+    let feeds = map.feeds.values().zip(&case.feeds);
+    feeds
+        .filter(|(feed, _)| feed.origin == FeedOrigin::AllocationFails)
+        .any(|(_, values)| values.iter().any(|value| value.bytes.iter().any(|&byte| byte != 0)))
 }
 
 fn test_function(
@@ -111,6 +119,9 @@ fn is_open_ended(kind: FindingKind) -> bool {
         | FindingKind::SignedOverflow
         | FindingKind::ShiftTooFar
         | FindingKind::UseAfterReturn
+        | FindingKind::UseAfterFree
+        | FindingKind::DoubleFree
+        | FindingKind::InvalidFree
         | FindingKind::UninitialisedRead => true,
         FindingKind::NullDereference
         | FindingKind::DivisionByZero

@@ -1,0 +1,68 @@
+/* The functions of stdlib.h that allocate. */
+#include "memory.h"
+
+/* Larger requests fail; the native runtime has the same limit. */
+#define LARGEST_ALLOCATION ((size_t)256 << 20)
+
+static void *no_memory(void) {
+    *__errno_location() = ENOMEM;
+    return 0;
+}
+
+static void *aligned_object(size_t alignment, size_t size, int contents) {
+    if (size > LARGEST_ALLOCATION) return no_memory();
+    void *object = __bw_allocate(size, alignment, contents);
+    return object ? object : no_memory();
+}
+
+static void *heap_object(size_t size, int contents) { return aligned_object(16, size, contents); }
+
+MODEL void *malloc(size_t size) { return heap_object(size, UNINITIALISED); }
+
+MODEL void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return no_memory();
+    return heap_object(bytes, ZERO);
+}
+
+MODEL void free(void *object) { __bw_release(object); }
+
+MODEL void cfree(void *object) { __bw_release(object); }
+
+MODEL void *realloc(void *object, size_t size) {
+    if (!object) return heap_object(size, UNINITIALISED);
+    if (!size) {
+        __bw_release(object);
+        return 0;
+    }
+    if (size > LARGEST_ALLOCATION) return no_memory();
+    void *moved = __bw_resize(object, size);
+    return moved ? moved : no_memory();
+}
+
+MODEL void *reallocarray(void *object, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return no_memory();
+    return realloc(object, bytes);
+}
+
+static int is_power_of_two(size_t number) { return number && !(number & (number - 1)); }
+
+MODEL void *aligned_alloc(size_t alignment, size_t size) {
+    if (!is_power_of_two(alignment)) __bw_unsupported("aligned_alloc() with an alignment that is no power of two");
+    return aligned_object(alignment, size, UNINITIALISED);
+}
+
+MODEL void *memalign(size_t alignment, size_t size) {
+    if (!is_power_of_two(alignment)) __bw_unsupported("memalign() with an alignment that is no power of two");
+    return aligned_object(alignment, size, UNINITIALISED);
+}
+
+MODEL int posix_memalign(void **to, size_t alignment, size_t size) {
+    if (!is_power_of_two(alignment) || alignment % sizeof(void *)) return EINVAL;
+    if (size > LARGEST_ALLOCATION) return ENOMEM;
+    void *object = __bw_allocate(size, alignment, UNINITIALISED);
+    if (!object) return ENOMEM;
+    *to = object;
+    return 0;
+}
