@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use branchwise_program::map::{FeedOrigin, Map, Stub, StubAct, StubParameter};
-use branchwise_program::{CallableId, FeedId, Id};
+use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
 use super::declare::named;
@@ -46,6 +46,7 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
                 found.map_or_else(|| format!("argument_{}", parameter + 1), |found| parameter_name(found, *parameter));
             format!("{}_{name}", called(function))
         }
+        FeedOrigin::AllocationFails => "allocation_fails".to_owned(),
     }
 }
 
@@ -144,6 +145,7 @@ fn feeds_of<'m>(map: &'m Map, stub: &'m Stub) -> impl Iterator<Item = (FeedId, &
     let feeds = map.feeds.iter().map(|(id, feed)| (id, &feed.origin));
     feeds.filter(|(_, origin)| match origin {
         FeedOrigin::StubResult { function } | FeedOrigin::StubParameter { function, .. } => *function == stub.name,
+        FeedOrigin::AllocationFails => false,
     })
 }
 
@@ -210,6 +212,7 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
                 lines.push(format!("return {result};"));
             }
+            FeedOrigin::AllocationFails => {}
         }
     }
     lines
@@ -229,8 +232,9 @@ pub fn reset(file: &FileReport) -> Vec<String> {
     feeds.map(|(feed, _)| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
 }
 
-/// The values that a test gives, by feed.
-pub fn given(case: &TestCase) -> impl Iterator<Item = (FeedId, &[Blob])> {
-    let feeds = case.feeds.iter().enumerate().filter(|(_, values)| !values.is_empty());
-    feeds.map(|(index, values)| (FeedId::new(index), values.as_slice()))
+/// The values that a test gives to stubs, by feed. No emitted test makes an allocation fail.
+pub fn given<'a>(map: &'a Map, case: &'a TestCase) -> impl Iterator<Item = (FeedId, &'a [Blob])> {
+    let feeds = map.feeds.iter().zip(&case.feeds).filter(|(_, values)| !values.is_empty());
+    let to_stubs = feeds.filter(|((_, feed), _)| feed.origin != FeedOrigin::AllocationFails);
+    to_stubs.map(|((id, _), values)| (id, values.as_slice()))
 }
