@@ -93,12 +93,14 @@ fn a_finding_names_the_calls_before_and_what_was_given() {
         unit.add_finding(function, FindingKind::SignedOverflow, "too much", case);
     }
     let text = summary(&[unit.file_report()], &[], TableTime::Fixed(0.3), Style::Plain);
-    let lines: String = text.lines().filter(|line| line.contains(" with ")).map(|line| format!("{line}\n")).collect();
+    let lines: String =
+        text.lines().filter(|line| line.contains(" with ")).map(|line| format!("{}\n", line.trim())).collect();
     expect![[r#"
-            with push(value = 8), then push(value = 9), then pop(value = &0), then pop(value = &0)
-            with average(channels = 3) and verbosity = 2, given *value of read_sensor() = 10, -20, 70; read_sensor() = 0, 1
-            with sum_input(), given standard input "12 7\n" "-9\n" "end\n"
-    "#]].assert_eq(&lines);
+        with push(value = 8), then push(value = 9), then pop(value = &0), then pop(value = &0)
+        with average(channels = 3) and verbosity = 2, given *value of read_sensor() = 10, -20, 70; read_sensor() = 0, 1
+        with sum_input(), given standard input "12 7\n" "-9\n" "end\n"
+    "#]]
+    .assert_eq(&lines);
 }
 
 #[test]
