@@ -168,6 +168,7 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
         "bad_exit",
         "bad_null",
         "calendar",
+        "global_elsewhere",
         "global_input",
         "global_struct",
         "if_chain",
@@ -179,6 +180,7 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
         "struct_bit_fields",
         "struct_by_value",
         "struct_result",
+        "stub_emitted",
         "switch_on_char",
         "triangle",
         "union_parameter",
@@ -193,7 +195,7 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
 #[test]
 fn emitted_tests_for_google_test_compile_without_a_warning_and_pass() {
     let _alone = alone();
-    let paths = named(&["if_chain", "struct_by_value", "triangle"]);
+    let paths = named(&["if_chain", "struct_by_value", "stub_emitted", "triangle"]);
     check_all(&paths, |path| check_emitted(path, google_test, &["--emit", "gtest"]));
 }
 

@@ -72,7 +72,16 @@ fn what_else_a_test_gives_stands_among_its_inputs() {
             lines += &format!("{name} {}\n", test["inputs"]);
         }
     }
-    expect![[""]].assert_eq(&lines);
+    expect![[r#"
+        pop {"value":{"object":0,"elements":[0]},"before":[{"function":"push","inputs":{"value":8}},{"function":"push","inputs":{"value":9}},{"function":"pop","inputs":{"value":{"object":1,"elements":[0]}}}]}
+        average {"channels":3,"verbosity":2,"*value of read_sensor()":[10,-20,70],"read_sensor()":[0,1]}
+        average {"channels":2,"verbosity":0}
+        apply {"function":{"function":"twice"},"x":21}
+        apply {"function":{"function":"branchwise_function_1"},"x":21,"__bw_function_1()":[-9]}
+        sum_input {"stdin":"12 7\n-9\nend\n"}
+        sum_input {}
+        first_line {"line":{"object":0,"text":"","elements":[0,0,0,0,0,0,0,0]},"stdin":"a?\nÿ"}
+    "#]].assert_eq(&lines);
 }
 
 #[test]
@@ -84,8 +93,14 @@ fn a_finding_names_the_calls_before_and_what_was_given() {
         unit.add_finding(function, FindingKind::SignedOverflow, "too much", case);
     }
     let text = summary(&[unit.file_report()], &[], TableTime::Fixed(0.3), Style::Plain);
-    let lines: String = text.lines().filter(|line| line.contains(" with ")).map(|line| format!("{line}\n")).collect();
-    expect![[""]].assert_eq(&lines);
+    let lines: String =
+        text.lines().filter(|line| line.contains(" with ")).map(|line| format!("{}\n", line.trim())).collect();
+    expect![[r#"
+        with push(value = 8), then push(value = 9), then pop(value = &0), then pop(value = &0)
+        with average(channels = 3) and verbosity = 2, given *value of read_sensor() = 10, -20, 70; read_sensor() = 0, 1
+        with sum_input(), given standard input "12 7\n" "-9\n" "end\n"
+    "#]]
+    .assert_eq(&lines);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn roots(map: &Map, calls: &[Call], case: &TestCase) -> Vec<(String, Value)> {
             roots.push((format!("{}{}", input_wish(input), call.suffix), decoder.value(input.type_id, blob, 0)));
         }
     }
-    for (feed, values) in given(case) {
+    for (feed, values) in given(map, case) {
         let value = |blob: &Blob| decoder.value(map.feeds[feed].type_id, blob, 0);
         roots.push((feed_wish(map, feed), Value::Array(values.iter().map(value).collect())));
     }
@@ -159,7 +159,7 @@ impl Writer<'_> {
     /// `const int read_sensor_results[] = {1, 7};` and who takes them.
     fn give_to_stubs(&mut self) {
         let decoder = Decoder { types: &self.map.types };
-        for (feed, blobs) in given(self.case) {
+        for (feed, blobs) in given(self.map, self.case) {
             let type_id = self.map.feeds[feed].type_id;
             let values: Vec<Value> = blobs.iter().map(|blob| decoder.value(type_id, blob, 0)).collect();
             let name = self.names.fresh(&feed_wish(self.map, feed));

@@ -109,9 +109,10 @@ static void *branchwise_heap(const void *bytes, size_t size)
 {
     const unsigned char *from = bytes;
     unsigned char *memory = branchwise_malloc(size);
+    size_t at;
     if (!memory)
         branchwise_abort();
-    for (size_t at = 0; at < size; at++)
+    for (at = 0; at < size; at++)
         memory[at] = from[at];
     return memory;
 }

@@ -41,7 +41,7 @@ pub fn surroundings(file: &FileReport, tests: &[TestFunction]) -> String {
     if file.reads_standard_input() {
         needed.insert(Need::StandardInput);
     }
-    if stubs::has_feeds(file.map) {
+    if stubs::has_feeds(file) {
         needed.insert(Need::StandardDefinitions);
     }
     undefined_variables(file.map) + &needs::text(&needed) + &stubs::definitions(file)

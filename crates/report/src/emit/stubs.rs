@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use branchwise_program::map::{FeedOrigin, Map, Stub, StubAct, StubParameter};
-use branchwise_program::{CallableId, FeedId, Id};
+use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
 use super::declare::named;
@@ -47,11 +47,17 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
                 found.map_or_else(|| format!("argument_{}", parameter + 1), |found| parameter_name(found, *parameter));
             format!("{}_{name}", called(function))
         }
+        FeedOrigin::AllocationFails => "allocation_fails".to_owned(),
     }
 }
 
+/// Names that begin with an underscore are those of system headers, and mean nothing to a reader.
 fn parameter_name(parameter: &StubParameter, index: usize) -> String {
-    if parameter.name.is_empty() { format!("argument_{}", index + 1) } else { parameter.name.clone() }
+    if parameter.name.is_empty() || parameter.name.starts_with('_') {
+        format!("argument_{}", index + 1)
+    } else {
+        parameter.name.clone()
+    }
 }
 
 /// Gives the functions that stubs stand for a symbol of their own, before the unit declares them: the tests are about what
@@ -71,7 +77,7 @@ pub fn is_stubbed(map: &Map, function: &str) -> bool {
 pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
-    let mut text = if has_feeds(map) { FEED.to_owned() } else { String::new() };
+    let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
     text
@@ -83,9 +89,9 @@ fn defined<'f>(file: &FileReport<'f>) -> Vec<&'f Stub> {
     file.map.stubs.iter().filter(|stub| !is_generated(stub) || used.contains(stub.name.as_str())).collect()
 }
 
-/// Whether tests give values to stubs.
-pub fn has_feeds(map: &Map) -> bool {
-    !map.feeds.is_empty()
+/// Whether a stub takes values that tests give.
+pub fn has_feeds(file: &FileReport) -> bool {
+    defined(file).into_iter().any(|stub| feeds_of(file.map, stub).next().is_some())
 }
 
 /// Generated functions that some test passes as a pointer.
@@ -113,7 +119,8 @@ static void branchwise_take(struct branchwise_feed *feed, void *into, size_t siz
 {
     unsigned char *to = into;
     const unsigned char *from = feed->left > 0 ? feed->next : NULL;
-    for (size_t at = 0; at < size; at++)
+    size_t at;
+    for (at = 0; at < size; at++)
         to[at] = from ? from[at] : 0;
     if (from) {
         feed->next = from + size;
@@ -207,6 +214,7 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
                 lines.push(format!("return {result};"));
             }
+            FeedOrigin::AllocationFails => {}
         }
     }
     lines
@@ -226,8 +234,9 @@ pub fn reset(file: &FileReport) -> Vec<String> {
     feeds.map(|(feed, _)| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
 }
 
-/// The values that a test gives, by feed.
-pub fn given(case: &TestCase) -> impl Iterator<Item = (FeedId, &[Blob])> {
-    let feeds = case.feeds.iter().enumerate().filter(|(_, values)| !values.is_empty());
-    feeds.map(|(index, values)| (FeedId::new(index), values.as_slice()))
+/// The values that a test gives to stubs, by feed. No emitted test makes an allocation fail.
+pub fn given<'a>(map: &'a Map, case: &'a TestCase) -> impl Iterator<Item = (FeedId, &'a [Blob])> {
+    let feeds = map.feeds.iter().zip(&case.feeds).filter(|(_, values)| !values.is_empty());
+    let to_stubs = feeds.filter(|((_, feed), _)| feed.origin != FeedOrigin::AllocationFails);
+    to_stubs.map(|((id, _), values)| (id, values.as_slice()))
 }
