@@ -47,7 +47,6 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
                 found.map_or_else(|| format!("argument_{}", parameter + 1), |found| parameter_name(found, *parameter));
             format!("{}_{name}", called(function))
         }
-        FeedOrigin::AllocationFails => "allocation_fails".to_owned(),
     }
 }
 
@@ -214,7 +213,6 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
                 lines.push(format!("return {result};"));
             }
-            FeedOrigin::AllocationFails => {}
         }
     }
     lines
