@@ -143,14 +143,14 @@ fn records_have_the_layout_of_the_compiler() {
         }
     }
     expect![[r#"
-        type1 size 16 alignment 8
+        type2 size 16 alignment 8
           next: struct list * at 0 None
           : union list::(anonymous at 64 None
           a: unsigned int at 96 Some(3)
           : unsigned int at 99 Some(2)
           b: unsigned int at 101 Some(7)
           rest: int[] at 128 None
-        type2 size 4 alignment 4
+        type4 size 4 alignment 4
           f: float at 0 None
           bytes: char[4] at 0 None
     "#]]
