@@ -105,12 +105,12 @@ fn models_that_call_through_a_pointer_are_known_to_call_back() {
         for body in models.split("\ndefine ").skip(1) {
             let name = body.split_once('@').and_then(|(_, rest)| rest.split_once('(')).unwrap().0;
             let calls = body.lines().filter(|line| line.contains(" call "));
-            let called = calls.map(|line| line.split_once('(').unwrap().0.rsplit(' ').next().unwrap());
+            let mut called = calls.map(|line| line.split_once('(').unwrap().0.rsplit(' ').next().unwrap());
             let back = |called: &str| match called.strip_prefix('@') {
                 Some(model) => calling.contains(model),
                 None => called.starts_with('%'),
             };
-            if called.into_iter().any(back) {
+            if called.any(back) {
                 calling.insert(name);
             }
         }
