@@ -170,7 +170,7 @@ impl Limitations {
 const NO_TIME: &str = "no time left";
 
 /// Going on without an event of its own.
-const GOING_ON: Branch = Branch { event: None, fault: None, mixed: false };
+const GOING_ON: Branch = Branch { event: None, fault: None, cut: false, mixed: false };
 
 /// Counters over all rounds.
 #[derive(Debug, Clone, Default)]
@@ -199,6 +199,9 @@ pub(crate) struct Exploration<'a, 'p> {
     knowledge: Vec<Knowledge>,
     fault_sites: BTreeMap<(Site, FaultKind), u32>,
     seen_faults: BTreeSet<(Site, FaultKind)>,
+    /// Bounds on the size of an input that paths may meet, and those that one has met.
+    cuts: HashSet<Cut>,
+    known_cuts: HashSet<Cut>,
     bounds: Bounds,
     pub attempts: Vec<Attempt>,
     unfinished: usize,
@@ -221,6 +224,8 @@ pub(crate) struct Means<'a> {
 struct Knowledge {
     domain: Vec<TermId>,
     branches: Vec<TermId>,
+    /// Where one of its branches meets a bound.
+    cut: Option<Cut>,
     model: Rc<Model>,
 }
 
@@ -245,6 +250,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             knowledge: Vec::new(),
             fault_sites: BTreeMap::new(),
             seen_faults: BTreeSet::new(),
+            cuts: HashSet::new(),
+            known_cuts: HashSet::new(),
             bounds,
             attempts: Vec::new(),
             unfinished: 0,
@@ -325,6 +332,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     /// A model for the candidate's prefix, or `None` with the reason noted.
     fn solve(&mut self, candidate: Candidate) -> Option<Model> {
+        if self.is_known_cut(candidate) {
+            self.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
+            return None;
+        }
         let constraints = self.constraints(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
         self.footprint.add_query(constraints.len());
@@ -336,6 +347,13 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 this.undecided.push_back(candidate);
             }
         })
+    }
+
+    /// A bound that a path has met at the same place, with the same functions waiting: what can follow is noted already.
+    fn is_known_cut(&self, candidate: Candidate) -> bool {
+        let cut = &self.knowledge[candidate.node.0 as usize].cut;
+        self.tree.branches(candidate.node)[candidate.branch].cut
+            && cut.as_ref().is_some_and(|cut| self.known_cuts.contains(cut))
     }
 
     /// A second try with more time, for what nothing else depends on any more.
@@ -425,7 +443,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
         for (decision, &node) in path.decisions.iter().zip(&inserted.nodes).skip(inserted.first_new) {
             self.close_rejected(decision, node);
             let branches = decision.alternatives.iter().map(|alternative| alternative.constraint).collect();
-            self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, model: model.clone() });
+            let cut = decision.alternatives.iter().find_map(|alternative| match alternative.kind {
+                AlternativeKind::Cut(site) => Some(cut_at(site, &decision.positions)),
+                _ => None,
+            });
+            self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, cut, model: model.clone() });
         }
         self.note_end(path, budget);
         self.frontier.add(&self.tree, self.ledger, &inserted);
@@ -458,23 +480,34 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let positions = decision.positions.iter().map(position);
         Choice {
             taken: decision.taken,
-            branches: decision.alternatives.iter().map(|alternative| self.branch(alternative, last)).collect(),
+            branches: decision
+                .alternatives
+                .iter()
+                .map(|alternative| self.branch(alternative, &decision.positions, last))
+                .collect(),
             positions: positions.collect(),
         }
     }
 
-    fn branch(&mut self, alternative: &Alternative, last: &HashMap<MarkerId, u32>) -> Branch {
+    fn branch(
+        &mut self,
+        alternative: &Alternative,
+        positions: &[branchwise_symbolic::Position],
+        last: &HashMap<MarkerId, u32>,
+    ) -> Branch {
         match alternative.kind {
             AlternativeKind::Event(event) => {
                 let mixed = last.get(&event.marker).is_some_and(|&outcome| outcome != event.outcome);
-                Branch { event: Some(event), fault: None, mixed }
+                Branch { event: Some(event), mixed, ..GOING_ON }
             }
             AlternativeKind::Fault(site, kind) => {
                 let next = self.fault_sites.len() as u32;
                 let site = *self.fault_sites.entry((site, kind)).or_insert(next);
-                Branch { event: None, fault: Some(site), mixed: false }
+                Branch { fault: Some(site), ..GOING_ON }
             }
-            AlternativeKind::Continue | AlternativeKind::Rejected => Branch { event: None, fault: None, mixed: false },
+            AlternativeKind::Continue | AlternativeKind::Rejected => GOING_ON,
+            // One of each kind is tried like any other way to go on; it shows whether the bound is in the way.
+            AlternativeKind::Cut(site) => Branch { cut: !self.cuts.insert(cut_at(site, positions)), ..GOING_ON },
         }
     }
 
@@ -496,6 +529,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
             && let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind))
         {
             self.frontier.fault_seen(site);
+        }
+        if let PathEnd::SizeBound { fault, .. } = &path.end {
+            self.known_cuts.insert(cut_at(fault.site, &path.end_positions));
         }
         self.limitations.interrupted |= path.end == PathEnd::Interrupted && budget.interrupted();
         if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
@@ -565,6 +601,14 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.tree.set_status(node, branch, Status::Unsolved);
         self.obstacle(if stopped { ObstacleKind::OutOfBudget } else { ObstacleKind::Diverged }, candidate);
     }
+}
+
+/// An access that may lie behind the bound on its object's size, and where the functions stand that wait for its own.
+type Cut = (Site, Vec<Position>);
+
+fn cut_at(site: Site, positions: &[branchwise_symbolic::Position]) -> Cut {
+    let waiting = positions.split_last().map_or(&[][..], |(_, waiting)| waiting);
+    (site, waiting.iter().map(position).collect())
 }
 
 fn position(position: &branchwise_symbolic::Position) -> Position {

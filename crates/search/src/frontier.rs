@@ -39,6 +39,8 @@ enum Class {
     TowardsGoal,
     /// A fault that was not seen yet.
     Fault,
+    /// A bound that the path may hit, with goals behind it.
+    Cut,
 }
 
 /// The strategy: aim at what is uncovered, near goals first, and now and then anywhere.
@@ -108,7 +110,8 @@ impl Frontier {
             return Some((Class::Goal, tried));
         }
         let distance = self.guidance.after(branch, tree.positions(candidate.node))?;
-        Some((Class::TowardsGoal, distance.saturating_add(tried)))
+        let class = if branch.cut { Class::Cut } else { Class::TowardsGoal };
+        Some((class, distance.saturating_add(tried)))
     }
 
     /// A fault was found at this site: once is enough.

@@ -323,6 +323,7 @@ impl Executor<'_, '_> {
     }
 
     fn check_symbolic_bounds(&mut self, id: ObjectId, offset: TermId, size: u64) -> Step<()> {
+        self.check_capacity(id, offset, size)?;
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
         let (object_size, symbolic_size) = (object.size, object.symbolic_size);
         let last = self.session.terms.constant(u128::from(object_size.saturating_sub(size)), 64);
@@ -342,6 +343,28 @@ impl Executor<'_, '_> {
             return self.out_of_bounds(id, offset);
         }
         Ok(())
+    }
+
+    /// An index that a larger object than the bound allows would hold is no fault: what follows it stays open, so this
+    /// alternative is apart from that of the fault.
+    fn check_capacity(&mut self, id: ObjectId, offset: TermId, size: u64) -> Step<()> {
+        let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
+        let Origin::Input(shape) = object.origin else { return Ok(()) };
+        let (bounded, capacity) = (self.session.inputs.shape(shape).bounded, self.session.inputs.shape(shape).capacity);
+        if !bounded {
+            return Ok(());
+        }
+        let last = i128::from(object.size) - i128::from(size);
+        let last = self.session.terms.constant(last as u128, 64);
+        let beyond = self.session.terms.compare(TermCompare::Slt, last, offset);
+        let cut = AlternativeKind::Cut(self.site());
+        if !self.decide(beyond, [AlternativeKind::Continue, cut])? {
+            return Ok(());
+        }
+        let at = self.evaluate(offset) as i64;
+        let message = format!("access at byte {at} of {}", self.describe(id));
+        let fault = self.fault(FaultKind::OutOfBounds, message);
+        Err(Box::new(PathEnd::SizeBound { fault, shape, elements: capacity }))
     }
 
     pub(crate) fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {

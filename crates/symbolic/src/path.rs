@@ -67,6 +67,8 @@ pub enum AlternativeKind {
     Continue,
     /// A precondition does not hold: no input goes there.
     Rejected,
+    /// The path ends here at a bound on the size of an input.
+    Cut(Site),
 }
 
 /// An instruction.
