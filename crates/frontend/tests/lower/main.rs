@@ -70,6 +70,9 @@ fn map_for(code: &Code) -> Map {
         types: IdVec::from_iter([Type { kind: TypeKind::Void, spelling: "void".into(), size: 0, alignment: 1 }]),
         functions: IdVec::from_iter([map_function(place)]),
         markers: kinds.into_iter().map(marker).collect::<IdVec<MarkerId, _>>(),
+        feeds: IdVec::new(),
+        callables: IdVec::new(),
+        stubs: Vec::new(),
     }
 }
 
