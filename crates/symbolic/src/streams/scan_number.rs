@@ -128,7 +128,7 @@ impl Executor<'_, '_> {
         let Some(mut byte) = self.scan_byte(scan)? else { return Ok(Outcome::InputFailure) };
         left -= 1;
         let mut text = Vec::new();
-        if self.byte_is(Some(byte), b'-')? || self.byte_is(Some(byte), b'+')? {
+        if self.byte_is_sign(byte)? {
             text.push(byte);
             match if left == 0 { None } else { self.scan_byte(scan)? } {
                 Some(next) => byte = next,
@@ -184,10 +184,7 @@ impl Executor<'_, '_> {
         let mut byte = first;
         loop {
             let is_digit = self.is_between(byte, b'0', b'9');
-            let takes = if self.holds(is_digit)? {
-                after_exponent = false;
-                true
-            } else if after_exponent && (self.byte_is(Some(byte), b'-')? || self.byte_is(Some(byte), b'+')?) {
+            let takes = if self.holds(is_digit)? || after_exponent && self.byte_is_sign(byte)? {
                 after_exponent = false;
                 true
             } else if text.len() > sign && !exponent && self.byte_is_letter(Some(byte), b'e')? {
@@ -217,6 +214,10 @@ impl Executor<'_, '_> {
 
     fn is_hexadecimal(&mut self, zero: TermId, letter: TermId) -> Step<bool> {
         Ok(self.byte_is(Some(zero), b'0')? && self.byte_is_letter(Some(letter), b'x')?)
+    }
+
+    fn byte_is_sign(&mut self, byte: TermId) -> Step<bool> {
+        Ok(self.byte_is(Some(byte), b'-')? || self.byte_is(Some(byte), b'+')?)
     }
 
     fn byte_is(&mut self, byte: Option<TermId>, value: u8) -> Step<bool> {
