@@ -93,8 +93,8 @@ impl Executor<'_, '_> {
         };
         let (high, low) = (float_constant(high, from), float_constant(low, from));
         let above = if strict { TermOp::Less } else { TermOp::LessOrEqual };
-        let above = self.float_operation(above, from, 1, &[Value::Bits(low), value.clone()]);
-        let below = self.float_operation(TermOp::Less, from, 1, &[value.clone(), Value::Bits(high)]);
+        let above = self.float_operation(above, from, 1, &[Value::Bits(low), *value]);
+        let below = self.float_operation(TermOp::Less, from, 1, &[*value, Value::Bits(high)]);
         let (above, below) = (self.as_term(&above, 1), self.as_term(&below, 1));
         let inside = self.session.terms.and(above, below);
         let outside = self.session.terms.not(inside);

@@ -78,7 +78,7 @@ impl Executor<'_, '_> {
             return;
         }
         let ways = call.passing.iter().zip(&call.argument_widths).zip(values);
-        let arguments = ways.map(|((&passing, &width), value)| Argument { value: value.clone(), width, passing });
+        let arguments = ways.map(|((&passing, &width), value)| Argument { value: *value, width, passing });
         let kept = VariableArguments { arguments: arguments.collect(), named: function.parameters.len() };
         self.variable_arguments.insert(self.frames.len(), kept);
     }
@@ -124,7 +124,7 @@ impl Executor<'_, '_> {
             return Ok(());
         }
         let size = u64::from(argument.width.div_ceil(8));
-        self.memory.write(self.session, object, offset, size, argument.value.clone());
+        self.memory.write(self.session, object, offset, size, argument.value);
         Ok(())
     }
 

@@ -44,7 +44,7 @@ impl Executor<'_, '_> {
                 None => self.unsupported("a format that asks for more arguments than there are"),
             },
             Arguments::List(list) => {
-                let list = list.clone();
+                let list = *list;
                 self.next_listed(&list, registers)
             }
         }
@@ -67,7 +67,7 @@ impl Executor<'_, '_> {
     }
 
     pub(crate) fn load_at(&mut self, base: &Value, offset: u64, size: u64) -> Step<Value> {
-        let address = self.displaced(base.clone(), offset, None)?;
+        let address = self.displaced(*base, offset, None)?;
         match self.resolve(&address, size, Access::Read)? {
             Spot::At(pointer) => Ok(self.memory.read(self.session, pointer.object, pointer.offset, size)),
             Spot::OneOf { object, offset, places } => self.read_one_of(object, offset, &places, size),
@@ -75,7 +75,7 @@ impl Executor<'_, '_> {
     }
 
     pub(crate) fn store_at(&mut self, base: &Value, offset: u64, size: u64, value: Value) -> Step<()> {
-        let address = self.displaced(base.clone(), offset, None)?;
+        let address = self.displaced(*base, offset, None)?;
         self.write(&address, size, value)
     }
 

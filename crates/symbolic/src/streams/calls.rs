@@ -161,7 +161,7 @@ impl Executor<'_, '_> {
         }
         let end = self.session.terms.constant(0, 8);
         self.store_byte(target, at, end)?;
-        Ok(target.clone())
+        Ok(*target)
     }
 
     fn call_fread(&mut self, call: &StreamCall<'_>) -> Step<Value> {

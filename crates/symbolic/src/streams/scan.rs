@@ -279,7 +279,7 @@ impl Executor<'_, '_> {
         let byte = match &mut scan.source {
             Source::StandardInput => self.take_byte()?,
             Source::Text { address, at } => {
-                let (address, offset) = (address.clone(), *at);
+                let (address, offset) = (*address, *at);
                 let byte = self.load_byte(&address, offset)?;
                 let is_end = self.is_byte(byte, 0);
                 if self.holds(is_end)? {
