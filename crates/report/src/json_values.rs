@@ -1,5 +1,7 @@
 //! Inputs and outputs of a test as JSON values that read like the C values.
 
+use std::collections::VecDeque;
+
 use branchwise_program::TypeId;
 use branchwise_program::map::{Function, InputOrigin, Map};
 use branchwise_program::types::TypeKind;
@@ -9,10 +11,13 @@ use serde_json::{Map as JsonMap, Number, Value as Json, json};
 use crate::emit::{callable_name, signal_name};
 use crate::values::{Decoder, FloatValue, Value, same};
 
+/// More pointers in a row are not shown inside each other: readers of JSON limit how deep they go.
+const DEEPEST_POINTER: usize = 8;
+
 /// The inputs by name, and what else the test gives. A pointer shows its object where it is first met and refers to it by
-/// number afterwards.
+/// number afterwards; objects at the end of a long chain of pointers stand under `objects`.
 pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> Json {
-    let mut writer = Writer { map, objects: &case.objects, shown: vec![false; case.objects.len()], expand: true };
+    let mut writer = Writer::new(map, case, true);
     let mut named = writer.inputs(function, &case.inputs);
     for (feed, blobs) in map.feeds.values().zip(&case.feeds).filter(|(_, blobs)| !blobs.is_empty()) {
         let values = blobs.iter().map(|blob| writer.decoded(feed.type_id, blob)).collect();
@@ -26,6 +31,10 @@ pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> Json {
         let calls = case.before.iter().map(|call| writer.call(call)).collect();
         insert(&mut named, "before", Json::Array(calls));
     }
+    let deferred = writer.deferred_objects();
+    if !deferred.is_empty() {
+        insert(&mut named, "objects", Json::Array(deferred));
+    }
     Json::Object(named)
 }
 
@@ -37,7 +46,7 @@ fn insert(named: &mut JsonMap<String, Json>, name: &str, value: Json) {
 
 /// How the call ended, its result, and what it changed.
 pub fn observed(map: &Map, function: &Function, case: &TestCase, observation: &Observation) -> Json {
-    let mut writer = Writer { map, objects: &case.objects, shown: Vec::new(), expand: false };
+    let mut writer = Writer::new(map, case, false);
     let mut observed = end(observation.end);
     if let Some(blob) = &observation.result {
         observed.insert("result".to_owned(), writer.decoded(function.result, blob));
@@ -67,9 +76,29 @@ struct Writer<'a> {
     shown: Vec<bool>,
     /// Show an object where the first pointer to it stands.
     expand: bool,
+    /// How many pointers lead to what is being written.
+    depth: usize,
+    /// Objects that are too deep to be shown where they are met.
+    deferred: VecDeque<usize>,
 }
 
 impl<'a> Writer<'a> {
+    fn new(map: &'a Map, case: &'a TestCase, expand: bool) -> Self {
+        let shown = vec![false; case.objects.len()];
+        Writer { map, objects: &case.objects, shown, expand, depth: 0, deferred: VecDeque::new() }
+    }
+
+    fn deferred_objects(&mut self) -> Vec<Json> {
+        let mut shown = Vec::new();
+        while let Some(number) = self.deferred.pop_front() {
+            if !std::mem::replace(&mut self.shown[number], true) {
+                let object = &self.objects[number];
+                shown.push(Json::Object(self.object(number, object, &object.blob)));
+            }
+        }
+        shown
+    }
+
     fn decoder(&self) -> Decoder<'a> {
         Decoder { types: &self.map.types }
     }
@@ -112,11 +141,17 @@ impl<'a> Writer<'a> {
 
     fn pointer(&mut self, object: usize, offset: u64) -> Json {
         let first = self.expand && self.shown.get(object) == Some(&false);
-        let Some(target) = self.objects.get(object).filter(|_| first) else {
+        let too_deep = self.depth >= DEEPEST_POINTER;
+        if first && too_deep {
+            self.deferred.push_back(object);
+        }
+        let Some(target) = self.objects.get(object).filter(|_| first && !too_deep) else {
             return json!({ "object": object, "offset": offset });
         };
         self.shown[object] = true;
+        self.depth += 1;
         let mut shown = self.object(object, target, &target.blob);
+        self.depth -= 1;
         if offset != 0 {
             shown.insert("offset".to_owned(), json!(offset));
         }
