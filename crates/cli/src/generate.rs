@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use branchwise_generate::{Generation, Progress, Report, Settings};
+use branchwise_generate::{FunctionSettings, Generation, Progress, Report, Settings};
 use branchwise_program::map::Map;
 use branchwise_report::{FileReport, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
 use crate::arguments::GenerateArguments;
+use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
@@ -37,6 +38,7 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     let files: Vec<FileReport> = files.iter().map(|file| file_report(file, &arguments.flags)).collect();
     let written = write(arguments, &files)?;
     print(arguments, &files, &written)?;
+    tell_unusable(arguments, &files);
     failures.iter().for_each(CliError::tell);
     let worst = failures.iter().map(|failure| failure.kind.exit()).max();
     Ok(worst.unwrap_or_else(|| exit(arguments, &files, interrupted.load(Ordering::SeqCst))))
@@ -56,12 +58,14 @@ fn run_generate(
     show: &mut dyn FnMut(&Progress),
 ) -> Result<Generated, CliError> {
     let workshop = Workshop::find()?;
-    let (loaded, mut failures) = load_files(arguments, &workshop);
+    let config = Config::find(arguments.config.as_deref(), &arguments.files)?;
+    let (loaded, mut failures) = load_files(arguments, &workshop, &config);
     check_names(arguments, &loaded)?;
-    let settings = settings(arguments, interrupted);
+    check_config(arguments, &config, &loaded)?;
+    let settings = settings(arguments, &config, interrupted);
     let mut files = Vec::new();
     for (source, loaded) in loaded {
-        match generate_file(&workshop, &source, loaded, arguments, &settings, show) {
+        match generate_file(&workshop, &source, loaded, Chosen { arguments, config: &config }, &settings, show) {
             Ok(file) => files.push(file),
             Err(error) => failures.push(error),
         }
@@ -72,10 +76,14 @@ fn run_generate(
     Ok(Generated { files, failures })
 }
 
-fn load_files(arguments: &GenerateArguments, workshop: &Workshop) -> (Vec<(PathBuf, Loaded)>, Vec<CliError>) {
+fn load_files(
+    arguments: &GenerateArguments,
+    workshop: &Workshop,
+    config: &Config,
+) -> (Vec<(PathBuf, Loaded)>, Vec<CliError>) {
     let (mut loaded, mut failures) = (Vec::new(), Vec::new());
     for file in &arguments.files {
-        match workshop.load(file, &arguments.flags) {
+        match workshop.load(file, &arguments.flags, config) {
             Ok(unit) if unit.program.map.functions.is_empty() => failures.push(no_functions(file)),
             Ok(unit) => loaded.push((file.clone(), unit)),
             Err(error) => failures.push(error),
@@ -107,26 +115,58 @@ fn check_names(arguments: &GenerateArguments, loaded: &[(PathBuf, Loaded)]) -> R
     Ok(())
 }
 
-fn settings(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>) -> Settings {
+/// What the configuration names must exist; what may belong to other files is only remarked.
+fn check_config(
+    arguments: &GenerateArguments,
+    config: &Config,
+    loaded: &[(PathBuf, Loaded)],
+) -> Result<(), CliError> {
+    let maps: Vec<&Map> = loaded.iter().map(|(_, unit)| &unit.program.map).collect();
+    let unused = if maps.is_empty() { Vec::new() } else { config.check(&maps)? };
+    if !arguments.quiet {
+        unused.iter().for_each(|remark| drop(writeln!(stderr(), "{remark}")));
+    }
+    Ok(())
+}
+
+/// The command line, then the configuration, then the defaults.
+fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<AtomicBool>) -> Settings {
+    let defaults = Settings::default();
+    let time = arguments.time.map(Duration::from_secs_f64);
+    // A time on the command line is a budget instead of the file's steps.
+    let steps = arguments.steps.or(if time.is_some() { None } else { config.defaults.steps });
+    let given = time.is_some() || arguments.steps.is_some();
+    let functions = config.function_settings().into_iter().map(|(name, own)| {
+        let own = if given { FunctionSettings { time: None, steps: None, ..own } } else { own };
+        (name, FunctionSettings { seed: arguments.seed.or(own.seed), ..own })
+    });
     Settings {
-        time: Duration::from_secs_f64(arguments.time),
-        steps: arguments.steps,
-        seed: arguments.seed,
+        time: time.or(config.defaults.time).unwrap_or(defaults.time),
+        steps,
+        seed: arguments.seed.or(config.defaults.seed).unwrap_or(defaults.seed),
+        functions: functions.collect(),
         worker: std::env::current_exe().ok(),
         interrupt: Arc::clone(interrupted),
-        scope: arguments.scope.into(),
+        scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
+}
+
+/// Where the choice of functions comes from.
+#[derive(Copy, Clone)]
+struct Chosen<'a> {
+    arguments: &'a GenerateArguments,
+    config: &'a Config,
 }
 
 fn generate_file(
     workshop: &Workshop,
     source: &Path,
     loaded: Loaded,
-    arguments: &GenerateArguments,
+    chosen: Chosen<'_>,
     settings: &Settings,
     show: &mut dyn FnMut(&Progress),
 ) -> Result<GeneratedFile, CliError> {
-    let functions = selected(&loaded.program.map, &arguments.functions);
+    let functions = selected(&loaded.program.map, &chosen.arguments.functions, chosen.config);
     show(&Progress::FileLoaded { functions: functions.len() });
     let mut harness = workshop.harness(&loaded)?;
     let compiler = workshop.compiler_version()?;
@@ -161,6 +201,22 @@ fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {
 
 fn file_report<'a>(file: &'a GeneratedFile, flags: &'a [String]) -> FileReport<'a> {
     FileReport { map: &file.map, report: &file.report, source: &file.source, flags, keeps_state: file.keeps_state }
+}
+
+/// The report says which functions could not be treated because of what the user wrote about them; where it is not
+/// printed as a table, standard error does.
+fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
+    if !arguments.quiet && !arguments.json {
+        return;
+    }
+    for file in files {
+        for unit in &file.report.functions {
+            if let Some(trouble) = unit.trouble.as_ref().filter(|trouble| trouble.fault_of_input) {
+                let name = &file.map.functions[unit.function].name;
+                CliError::input(format!("{name}: {}", trouble.what)).tell();
+            }
+        }
+    }
 }
 
 fn write(arguments: &GenerateArguments, files: &[FileReport]) -> Result<WrittenSuite, CliError> {

@@ -294,3 +294,64 @@ fn an_interrupt_keeps_what_was_found() {
     assert!(report["functions"][0]["summary"]["covered"].as_u64() >= Some(3), "{report:#}");
     assert!(folder.path().join("out/long_test.c").exists());
 }
+
+const SHAPES: &str = "struct box { int width; struct box *inner; };\n\
+    int area(const struct box *box, unsigned scale) { return box && scale > 3 ? box->width : 0; }\n\
+    int count(const int *items, int n) { return n > 0 && items[n - 1] == 7; }\n";
+
+/// Error and hint for a `branchwise.toml`, without the exit status, which is checked to be 3.
+fn configuration_error(text: &str) -> String {
+    let (_folder, output) = generate(&[("shapes.c", SHAPES), ("branchwise.toml", text)], &["shapes.c", "-q"]);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn errors_of_the_configuration_point_into_it() {
+    let texts = [
+        "tiem = 3\n",
+        "time = -1\n",
+        "scope = \"all\"\n",
+        "[function.area\n",
+        "[function.area]\nasume = \"scale > 1\"\n",
+        "[function.aera]\nskip = true\n",
+        "[function.area.inputs]\nscael.min = 1\n",
+        "[function.area.inputs]\nscale.min = \"1\"\n",
+        "[function.area.inputs]\nscale.min = -1\n",
+        "[function.area.inputs]\nscale.elements = 4\n",
+        "[function.area.inputs]\nbox.min = 4\n",
+        "[function.area.inputs]\n\"box->widht\".min = 4\n",
+        "[function.area.inputs]\n\"box->inner[2].inner\".null = false\n",
+        "[function.count.inputs]\nitems.elements = { min = 5, max = 2 }\n",
+        "[function.count.inputs]\nn.values = []\n",
+    ];
+    let errors: Vec<String> = texts.iter().map(|text| configuration_error(text)).collect();
+    expect![[]].assert_eq(&errors.concat());
+}
+
+#[test]
+fn preconditions_that_cannot_be_used_stop_only_their_function() {
+    check(
+        &[(
+            "pre.c",
+            "// assume: x >\nint f(int x) { return x ? 1 : 2; }\n\
+             // assume: x = 3\nint g(int x) { return x ? 1 : 2; }\n\
+             // assume: x > 3\n// assume: x < 2\nint h(int x) { return x ? 1 : 2; }\n\
+             // assume: x\nint i(int x) { return x ? 1 : 2; }\n",
+        )],
+        &["pre.c"],
+        expect![[]],
+    );
+}
+
+#[test]
+fn the_configuration_limits_inputs_and_chooses_functions() {
+    let toml = "steps = 2000\nexclude = [\"sk*\"]\n\
+        [function.area.inputs]\nscale = { min = 1, max = 3 }\n\"box->width\".values = [4, 5]\n\
+        [function.count]\nassume = \"n < 9\"\ninputs.items = { elements = 8, null = false }\n";
+    check(
+        &[("shapes.c", &format!("{SHAPES}int skipped(int x) {{ return x ? 1 : 2; }}\n")), ("branchwise.toml", toml)],
+        &["shapes.c"],
+        expect![[]],
+    );
+}

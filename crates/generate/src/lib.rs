@@ -12,5 +12,5 @@ mod unit;
 mod verdicts;
 
 pub use result::*;
-pub use settings::{Scope, Settings};
+pub use settings::{FunctionSettings, Scope, Settings};
 pub use unit::{Generation, generate};

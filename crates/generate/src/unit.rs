@@ -141,12 +141,14 @@ impl Unit<'_, '_> {
         started: Instant,
         on_goals: &mut dyn FnMut(usize, usize),
     ) -> (Vec<Attempt>, Vec<Limitations>) {
-        let mut budget = Budget { settings: self.generation.settings, started, steps: 0 };
+        let name = &self.generation.program.map.functions[self.function].name;
+        let settings = self.generation.settings.of_function(name);
+        let mut budget = Budget { settings: &settings, started, steps: 0 };
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         while let Some(session) = Session::new(self.generation.program, self.function, bounds.pointer_elements) {
             let share = round_share(&budget);
-            let mut exploration = Exploration::new(session, ledger, counters, bounds, self.generation.settings);
+            let mut exploration = Exploration::new(session, ledger, counters, bounds, &settings);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
