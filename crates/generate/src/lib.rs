@@ -2,6 +2,7 @@
 //! [`Progress`] events.
 
 mod case;
+mod confirm;
 mod explore;
 mod measure;
 mod replayed;

@@ -11,11 +11,12 @@ use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Session};
 
+use crate::confirm::confirm;
 use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
-    Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report, Test, TestSource,
+    Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report, Test, TestSource,
     Trouble, Work,
 };
 use crate::settings::{Bounds, Scope, Settings};
@@ -43,6 +44,7 @@ pub fn generate(
         let mut unit = Unit { generation: &mut generation, function, disagreements: &mut disagreements };
         reports.push(unit.run(on_progress));
     }
+    confirm(generation.harness, &mut reports);
     on_progress(Progress::Replaying { tests: reports.iter().map(|report| report.tests.len()).sum() });
     let measured = measure(&generation.program.map, generation.harness, &reports, generation.settings.scope);
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
@@ -293,6 +295,7 @@ fn findings(program: &Program, replayed: &[Replayed], kept: &[usize]) -> Vec<Fin
                 case: test.attempt.case.clone(),
                 test: id,
                 observation: Some(test.observation.clone()),
+                confirmation: Confirmation::default(),
             });
         }
     }
