@@ -116,11 +116,7 @@ fn check_names(arguments: &GenerateArguments, loaded: &[(PathBuf, Loaded)]) -> R
 }
 
 /// What the configuration names must exist; what may belong to other files is only remarked.
-fn check_config(
-    arguments: &GenerateArguments,
-    config: &Config,
-    loaded: &[(PathBuf, Loaded)],
-) -> Result<(), CliError> {
+fn check_config(arguments: &GenerateArguments, config: &Config, loaded: &[(PathBuf, Loaded)]) -> Result<(), CliError> {
     let maps: Vec<&Map> = loaded.iter().map(|(_, unit)| &unit.program.map).collect();
     let unused = if maps.is_empty() { Vec::new() } else { config.check(&maps)? };
     if !arguments.quiet {

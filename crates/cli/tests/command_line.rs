@@ -71,13 +71,11 @@ fn help_of_generate() {
                       Only this function; may be given several times [default: every function of the files]
 
                   --scope <SCOPE>
-                      Whose branches are goals
+                      Whose branches are goals [default: unit]
 
                       Possible values:
                       - unit:      Those of the function itself; what it calls runs along
                       - reachable: Also those of every function it can reach
-
-                      [default: unit]
 
                   --criterion <CRITERION>
                       What tests shall cover
@@ -96,17 +94,16 @@ fn help_of_generate() {
                       [default: concolic]
 
                   --time <SECONDS>
-                      Time for each function
-
-                      [default: 10]
+                      Time for each function [default: 10]
 
                   --steps <N>
                       Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
 
                   --seed <N>
-                      Start of the random choices: the same seed gives the same tests
+                      Start of the random choices: the same seed gives the same tests [default: 0]
 
-                      [default: 0]
+                  --config <FILE>
+                      File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
 
                   --out <DIR>
                       Folder for the tests, report.json and suite.json
@@ -160,6 +157,7 @@ fn short_help_of_generate() {
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
+                  --config <FILE>          File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
                   --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
                   --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
                   --require <PERCENT>      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible

@@ -221,7 +221,8 @@ fn skip_specifiers(text: &[u8]) -> usize {
         let line_start = text[..end].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let line = text[line_start..end].trim_ascii();
         let is_attribute = line.starts_with(b"__attribute__") || line.starts_with(b"[[");
-        let is_words = !line.is_empty() && line.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"_ \t".contains(&byte));
+        let is_words =
+            !line.is_empty() && line.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"_ \t".contains(&byte));
         if !is_attribute && !is_words {
             return end;
         }

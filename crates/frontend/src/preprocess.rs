@@ -97,7 +97,8 @@ pub(crate) fn preprocess_from(
     let mut arguments = flags.to_vec();
     arguments.extend(["-E", "-w"].map(String::from));
     let output = escape_invalid(run_on_text(toolchain, text, &arguments)?);
-    let failed = |cause: &str| FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause: cause.into() };
+    let failed =
+        |cause: &str| FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause: cause.into() };
     let (_, rest) = output.rsplit_once(start).ok_or_else(|| failed("the end of the preprocessed text is missing"))?;
     Ok(rest.to_owned())
 }

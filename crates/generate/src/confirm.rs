@@ -67,9 +67,7 @@ fn by_sanitizers(finding: &Finding, run: Result<&SanitizedRun, &ReplayError>) ->
         }
     };
     match run.reports.iter().find(|report| fits(finding, report)) {
-        Some(SanitizerReport { sanitizer, what, .. }) => {
-            Confirmation::Confirmed { by: format!("{sanitizer}: {what}") }
-        }
+        Some(SanitizerReport { sanitizer, what, .. }) => Confirmation::Confirmed { by: format!("{sanitizer}: {what}") },
         None if run.reports.is_empty() => {
             Confirmation::NotConfirmed { why: "the sanitizers report nothing for this input".to_string() }
         }

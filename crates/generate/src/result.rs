@@ -95,8 +95,12 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confirmation {
     /// By the native run or a sanitizer, in its words.
-    Confirmed { by: String },
-    NotConfirmed { why: String },
+    Confirmed {
+        by: String,
+    },
+    NotConfirmed {
+        why: String,
+    },
 }
 
 impl Default for Confirmation {

@@ -16,8 +16,8 @@ use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
-    Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report, Test, TestSource,
-    Trouble, Work,
+    Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
+    Test, TestSource, Trouble, Work,
 };
 use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};

@@ -8,8 +8,8 @@ use std::process::Command;
 use branchwise_program::map::{Language, Map};
 
 use crate::elf::{Symbols, read_symbols};
-use crate::tools::{error_text, output_of, succeed};
 use crate::sanitize::SanitizerSources;
+use crate::tools::{error_text, output_of, succeed};
 use crate::{ReplayError, Tools};
 
 const RUNTIME: &str = include_str!("runtime.c");

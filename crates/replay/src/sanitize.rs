@@ -79,7 +79,8 @@ impl Harness {
 }
 
 fn read_reports(folder: &Path) -> Vec<SanitizerReport> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
     files.sort();
     let texts = files.iter().map(|file| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned());
     texts.flat_map(|text| text.lines().filter_map(report).collect::<Vec<_>>()).collect()

@@ -1,8 +1,8 @@
 //! Whether the functions and inputs that the file names exist, and whether their types fit.
 
+use branchwise_program::TypeId;
 use branchwise_program::map::{Function, Map, Written};
 use branchwise_program::types::{Type, TypeKind};
-use branchwise_program::TypeId;
 use branchwise_report::did_you_mean;
 
 use super::{Config, FunctionConfig, InputConfig};
@@ -71,7 +71,9 @@ impl InputConfig {
             return Err(wrong(&format!("is no number but '{}'", ty.spelling)).with_hint(hint));
         }
         if self.limits_target() && self.name.contains(['[', '*']) {
-            return Err(wrong("names one element").with_hint("what is said of a pointer holds for those of all elements"));
+            return Err(
+                wrong("names one element").with_hint("what is said of a pointer holds for those of all elements")
+            );
         }
         self.check_range(ty)
     }
@@ -106,7 +108,12 @@ impl Resolver<'_> {
         let (root, mut rest) = split_at(name, |character| !is_of_name(character));
         let inputs = || self.function.inputs.iter();
         let Some(input) = inputs().find(|input| input.name == root) else {
-            return Err(self.no_such(&self.function.name, "input", root, inputs().map(|input| input.name.as_str()).collect()));
+            return Err(self.no_such(
+                &self.function.name,
+                "input",
+                root,
+                inputs().map(|input| input.name.as_str()).collect(),
+            ));
         };
         let mut at = input.type_id;
         while !rest.is_empty() {
@@ -161,7 +168,8 @@ impl Resolver<'_> {
     }
 
     fn malformed(&self) -> CliError {
-        self.error(format!("'{}' names no input", self.input.name)).with_hint("write it as C does: x, p->member, a[3].b")
+        self.error(format!("'{}' names no input", self.input.name))
+            .with_hint("write it as C does: x, p->member, a[3].b")
     }
 
     fn error(&self, what: String) -> CliError {

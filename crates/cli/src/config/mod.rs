@@ -93,11 +93,8 @@ impl Config {
 
     /// The settings of single functions.
     pub fn function_settings(&self) -> BTreeMap<String, FunctionSettings> {
-        let settings = |choices: &Choices| FunctionSettings {
-            time: choices.time,
-            steps: choices.steps,
-            seed: choices.seed,
-        };
+        let settings =
+            |choices: &Choices| FunctionSettings { time: choices.time, steps: choices.steps, seed: choices.seed };
         let own = self.functions.iter().filter(|(_, function)| function.choices != Choices::default());
         own.map(|(name, function)| (name.clone(), settings(&function.choices))).collect()
     }

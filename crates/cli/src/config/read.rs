@@ -15,8 +15,7 @@ use crate::error::CliError;
 /// Above this, an object costs more than it shows.
 const MOST_ELEMENTS: u64 = 4096;
 
-const TOP_KEYS: [&str; 9] =
-    ["time", "steps", "seed", "strategy", "scope", "include", "exclude", "function", "stub"];
+const TOP_KEYS: [&str; 9] = ["time", "steps", "seed", "strategy", "scope", "include", "exclude", "function", "stub"];
 const FUNCTION_KEYS: [&str; 7] = ["skip", "time", "steps", "seed", "strategy", "assume", "inputs"];
 const INPUT_KEYS: [&str; 5] = ["min", "max", "values", "elements", "null"];
 const STUB_KEYS: [&str; 3] = ["min", "max", "values"];
@@ -52,11 +51,7 @@ impl Reader<'_> {
     }
 
     /// The entries of a table all of whose keys are known.
-    fn entries<'t, 'a>(
-        &self,
-        table: &'t DeTable<'a>,
-        known: &[&str],
-    ) -> Read<Vec<(&'t str, usize, &'t Value<'a>)>> {
+    fn entries<'t, 'a>(&self, table: &'t DeTable<'a>, known: &[&str]) -> Read<Vec<(&'t str, usize, &'t Value<'a>)>> {
         let mut entries = Vec::new();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
