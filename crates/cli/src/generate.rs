@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use branchwise_generate::{FunctionSettings, Settings};
-use branchwise_report::{FileReport, ProgressView, Style, TableTime, Totals, WrittenSuite};
+use branchwise_report::{FileReport, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
 use crate::arguments::GenerateArguments;
 use crate::config::Config;
@@ -26,7 +26,9 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     if !arguments.quiet {
         notes.iter().for_each(|note| sources::tell(note));
     }
-    let found = run(arguments, &sources, &interrupted)?;
+    let config_path = Config::find(arguments.config.as_deref(), sources.first().map(|source| source.path.as_path()));
+    let config = Config::read(config_path.as_deref())?;
+    let found = run(arguments, &config, &sources, &interrupted)?;
     let unread = found.iter().filter(|file| file.is_none()).count();
     let mut files = Vec::new();
     for result in found.into_iter().flatten() {
@@ -39,7 +41,7 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         return Err(failures.remove(0));
     }
     let files: Vec<FileReport> = files.iter().map(file_report).collect();
-    let written = write(arguments, &files)?;
+    let written = write(arguments, config_path.as_deref(), &files)?;
     print(arguments, &files, &written)?;
     tell_unusable(arguments, &files);
     failures.iter().for_each(CliError::tell);
@@ -51,6 +53,7 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
 
 fn run(
     arguments: &GenerateArguments,
+    config: &Config,
     sources: &[SourceFile],
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Results, CliError> {
@@ -58,16 +61,14 @@ fn run(
         return Ok(Vec::new());
     }
     let workshop = Workshop::find()?;
-    let first = sources.first().map(|source| source.path.as_path());
-    let config = Config::find(arguments.config.as_deref(), first)?;
-    let settings = settings(arguments, &config, interrupted);
+    let settings = settings(arguments, config, interrupted);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);
     let work = Work {
         workshop: &workshop,
         sources,
         names: &arguments.functions,
-        config: &config,
+        config,
         settings: &settings,
         malloc_may_fail: arguments.malloc_may_fail,
         jobs,
@@ -135,10 +136,11 @@ fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
     }
 }
 
-fn write(arguments: &GenerateArguments, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
+fn write(arguments: &GenerateArguments, config: Option<&Path>, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
     let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+    let origin = Origin { folder: &started_in, config };
     let formats: Vec<_> = arguments.emit.iter().map(|format| (*format).into()).collect();
-    Ok(branchwise_report::write_suite(&arguments.out, &started_in, files, &formats)?)
+    Ok(branchwise_report::write_suite(&arguments.out, origin, files, &formats)?)
 }
 
 fn print(arguments: &GenerateArguments, files: &[FileReport], written: &WrittenSuite) -> Result<(), CliError> {

@@ -42,7 +42,7 @@ fn replay_file(workshop: &Workshop, file: &StoredFile) -> Result<Vec<Row>, CliEr
     let source = file.folder.join(&file.source);
     std::env::set_current_dir(&file.folder)
         .map_err(|cause| CliError::input(format!("cannot enter {}", file.folder.display())).with_cause(cause))?;
-    let config = Config::find(None, Some(&source))?;
+    let config = Config::read(file.config.as_deref())?;
     let loaded = workshop.load(existing(&source, &file.source), &file.flags, &config)?;
     // A suite says for each test which allocations fail; where it says nothing, none does.
     let loaded = loaded.with_failing_allocations();

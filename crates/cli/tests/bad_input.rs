@@ -221,50 +221,49 @@ fn inline_assembly_and_unknown_functions() {
         &[("odd.c", text)],
         &["odd.c", "--steps", "300"],
         expect![[r#"
-        ---- stdout
-        function  goals  covered     %  infeasible  unknown  tests time
-        ─
-        f             2        1  50.0           0        1      1 TIME
-        g             4        2  50.0           0        2      2 TIME
-        h             2        2   100           0        0      2 TIME
-        ─
-        total         8        5  62.5           0        3      5 TIME
+            ---- stdout
+            function  goals  covered     %  infeasible  unknown  tests time
+            ─
+            f             2        1  50.0           0        1      1 TIME
+            g             4        4   100           0        0      3 TIME
+            h             2        2   100           0        0      2 TIME
+            ─
+            total         8        7  87.5           0        1      6 TIME
 
-        Not covered:
-          odd.c:2:73: 'y == 7' true: unknown: not supported yet: inline assembly at odd.c:2; test 1 came closest
-          odd.c:3:46: 'sensor(x) > 3' true: unknown: not supported yet: call of 'sensor', which is not defined in this file at odd.c:3; test 1 came closest
-          odd.c:3:46: 'sensor(x) > 3' false: unknown: not supported yet: call of 'sensor', which is not defined in this file at odd.c:3; test 1 came closest
+            Not covered:
+              odd.c:2:73: 'y == 7' true: unknown: not supported yet: inline assembly at odd.c:2; test 1 came closest
 
-        5 of 8 branch outcomes covered (62.5 %) by 5 tests
-        Tests written to branchwise-out/odd_test.c
-        ---- stderr
-        [1/3] f: 0 of 2 goals reached
-        [2/3] g: 2 of 4 goals reached
-        [3/3] h: 2 of 2 goals reached
-        replaying 5 tests
-        ---- exit status 0
-    "#]],
+            7 of 8 branch outcomes covered (87.5 %) by 6 tests
+            Tests written to branchwise-out/odd_test.c
+            ---- stderr
+            [1/3] f: 0 of 2 goals reached
+            [2/3] g: 4 of 4 goals reached
+            [3/3] h: 2 of 2 goals reached
+            replaying 6 tests
+            ---- exit status 0
+        "#]],
     );
 }
 
 #[test]
 fn a_requirement_that_is_missed() {
+    let text = "int f(int x) {\n    if (x > 100) return 1;\n    __asm__(\"incl %0\" : \"+r\"(x));\n    \
+                return x == 7 ? 2 : 3;\n}\n";
     check(
-        &[("half.c", "int sensor(int);\nint f(int x) { if (x > 100) return 1; return sensor(x) > 3 ? 2 : 3; }\n")],
+        &[("half.c", text)],
         &["half.c", "--require", "90", "--steps", "300"],
         expect![[r#"
             ---- stdout
             function  goals  covered     %  infeasible  unknown  tests time
             ─
-            f             4        2  50.0           0        2      2 TIME
+            f             4        3  75.0           0        1      2 TIME
             ─
-            total         4        2  50.0           0        2      2 TIME
+            total         4        3  75.0           0        1      2 TIME
 
             Not covered:
-              half.c:2:46: 'sensor(x) > 3' true: unknown: not supported yet: call of 'sensor', which is not defined in this file at half.c:2; test 1 came closest
-              half.c:2:46: 'sensor(x) > 3' false: unknown: not supported yet: call of 'sensor', which is not defined in this file at half.c:2; test 1 came closest
+              half.c:4:12: 'x == 7' true: unknown: not supported yet: inline assembly at half.c:3; test 1 came closest
 
-            2 of 4 branch outcomes covered (50.0 %) by 2 tests
+            3 of 4 branch outcomes covered (75.0 %) by 2 tests
             Tests written to branchwise-out/half_test.c
             ---- stderr
             [1/1] f: 2 of 4 goals reached
@@ -428,4 +427,65 @@ fn the_configuration_limits_inputs_and_chooses_functions() {
             ---- exit status 0
         "#]],
     );
+}
+
+#[test]
+fn declared_results_of_stubs_and_names_of_other_files() {
+    let toml = "[stub.sensor]\nmin = 0\nmax = 3\n[function.elsewhere]\nskip = true\n";
+    check(
+        &[
+            ("sense.c", "int sensor(void);\nint sense(void) { return sensor() > 3 ? 1 : 2; }\n"),
+            ("branchwise.toml", toml),
+        ],
+        &["sense.c"],
+        expect![[r#"
+            ---- stdout
+            function  goals  covered     %  infeasible  unknown  tests time
+            ─
+            sense         2        1  50.0           1        0      1 TIME
+            ─
+            total         2        1  50.0           1        0      1 TIME
+
+            Not covered:
+              sense.c:2:26: 'sensor() > 3' true: infeasible: every path that could lead there was executed or its condition refuted, given sensor() returns 0 to 3 (branchwise.toml:1:7)
+
+            1 of 2 branch outcomes covered (50.0 %) by 1 test; 1 infeasible, so 100 % of what can be covered
+            Tests written to branchwise-out/sense_test.c
+            ---- stderr
+            [1/1] sense: 1 of 2 goals reached
+            replaying 1 tests
+            Note: branchwise.toml:4:11: no function 'elsewhere' in the given files
+            ---- exit status 0
+        "#]],
+    );
+}
+
+#[test]
+fn settings_of_functions_count_unless_the_command_line_says_otherwise() {
+    // The first path is one step: nothing more is tried with a budget of one.
+    let source = "int f(int x) { return x == 77 ? 1 : 2; }\nint g(int x) { return x == 77 ? 1 : 2; }\n";
+    let files = [("f.c", source), ("branchwise.toml", "steps = 100\n[function.f]\nsteps = 1\n")];
+    let covered = |arguments: &[&str]| {
+        let (folder, _output) = generate(&files, arguments);
+        let report = std::fs::read_to_string(folder.path().join("branchwise-out/report.json")).expect("a report");
+        let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+        [0, 1].map(|index| report["functions"][index]["summary"]["covered"].as_u64())
+    };
+    assert_eq!(covered(&["f.c"]), [Some(1), Some(2)]);
+    assert_eq!(covered(&["f.c", "--steps", "100"]), [Some(2), Some(2)]);
+}
+
+#[test]
+fn a_suite_is_replayed_with_its_configuration() {
+    // The precondition makes the global an input of `f`, which does not look at it.
+    let source = "int limit;\nint f(int x) { return x > 3 ? 1 : 2; }\n";
+    let files = [("f.c", source), ("other.toml", "[function.f]\nassume = \"x < limit\"\n")];
+    let (folder, output) = generate(&files, &["f.c", "-q", "--config", "other.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
+    command.args(["replay", "branchwise-out"]).current_dir(folder.path());
+    let replayed = command.output().expect("the tool runs");
+    let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    let row: Vec<&str> = text.lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    assert_eq!(row, ["f", "2", "2", "2", "2", "2"], "{text}{}", String::from_utf8_lossy(&replayed.stderr));
 }

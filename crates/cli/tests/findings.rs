@@ -9,6 +9,7 @@ mod tool;
 
 const PROGRAM: &str = "\
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 int overflow(int x) { if (x > 2147483000 && x + 900 < 0) return 1; return 0; }
 int shift(int x, int n) { if (n > 40 && x << n) return 1; return 0; }
@@ -22,10 +23,21 @@ int aborts(int x) { if (x == 9) abort(); return x; }
 int recurse(int x) { if (x == 3) return recurse(3) + 1; return 0; }
 static int *dangle(int x) { int l = x; return &l; }
 int after(int x) { int *p = dangle(x); if (*p == 3) return 1; return 0; }
+int freed(int x) { int *p = malloc(4); *p = x; free(p); if (x == 5 && *p == 5) return 1; return 0; }
+int twice(int x) { char *p = malloc(4); free(p); if (x == 7) free(p); return x; }
+int inside(int x) { char *p = malloc(8); if (x == 7) p++; free(p); return x; }
+int given(int *p, int x) { free(p); if (x == 3 && p) return *p; return x; }
+int heap(int n) { char *p = malloc(8); if (n == 8) p[n] = 1; free(p); return 0; }
+int converts(double d) { if (d > 1e10 && (int)d < 0) return 1; return 0; }
+static int state; void set(int x) { state = x; }
+int later(int i) { int a[4] = {0}; if (state == 9) return a[i & 15]; return 0; }
+int reads(void) { int a[4] = {0}; int c = getchar(); if (c > '3' && c <= '9') return a[c - '0']; return 0; }
+int sensor(void);
+int senses(void) { int a[4] = {0}; int c = sensor(); if (c > 3 && c < 9) return a[c]; return 0; }
 ";
 
 /// Function, kind, and how what confirms it (or why nothing does) begins.
-const EXPECTED: [(&str, &str, bool, &str); 11] = [
+const EXPECTED: [(&str, &str, bool, &str); 20] = [
     ("overflow", "signed_overflow", true, "UndefinedBehaviorSanitizer: signed integer overflow"),
     ("shift", "shift_too_far", true, "UndefinedBehaviorSanitizer: shift exponent"),
     ("divide", "division_by_zero", true, "signal SIGFPE"),
@@ -37,6 +49,16 @@ const EXPECTED: [(&str, &str, bool, &str); 11] = [
     ("aborts", "abort", true, "signal SIGABRT"),
     ("recurse", "does_not_return", true, "signal SIGSEGV"),
     ("after", "use_after_return", true, "AddressSanitizer: stack-use-after-return"),
+    ("freed", "use_after_free", true, "AddressSanitizer: heap-use-after-free"),
+    ("twice", "double_free", true, "signal SIGABRT"),
+    ("inside", "invalid_free", true, "signal SIGABRT"),
+    ("given", "use_after_free", true, "signal SIGSEGV"),
+    ("heap", "out_of_bounds", true, "AddressSanitizer: heap-buffer-overflow"),
+    ("converts", "float_out_of_range", true, "UndefinedBehaviorSanitizer:"),
+    // An earlier call, standard input and a stub are given to the sanitized run as well.
+    ("later", "out_of_bounds", true, "UndefinedBehaviorSanitizer: index"),
+    ("reads", "out_of_bounds", true, "UndefinedBehaviorSanitizer: index"),
+    ("senses", "out_of_bounds", true, "UndefinedBehaviorSanitizer: index"),
 ];
 
 #[test]

@@ -66,16 +66,17 @@ struct Number {
 }
 
 impl Config {
-    /// The named file; otherwise the nearest `branchwise.toml`: in the current folder, or above the first source.
-    pub fn find(named: Option<&Path>, first_source: Option<&Path>) -> Result<Self, CliError> {
-        let path = match named {
-            Some(path) => Some(path.to_owned()),
-            None => nearest(first_source),
-        };
+    /// Where no file is named, the nearest `branchwise.toml`: in the current folder, or above the first source.
+    pub fn find(named: Option<&Path>, first_source: Option<&Path>) -> Option<PathBuf> {
+        named.map(Path::to_owned).or_else(|| nearest(first_source))
+    }
+
+    /// What the file says; nothing where there is none.
+    pub fn read(path: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = path else { return Ok(Config::default()) };
-        let text = std::fs::read_to_string(&path)
+        let text = std::fs::read_to_string(path)
             .map_err(|cause| CliError::input(format!("cannot read {}: {cause}", path.display())))?;
-        read::config(&path, &text)
+        read::config(path, &text)
     }
 
     /// What limits the inputs of the functions.
