@@ -47,9 +47,9 @@ pub struct GenerateArguments {
     #[arg(long = "function", value_name = "NAME")]
     pub functions: Vec<String>,
 
-    /// Whose branches are goals
-    #[arg(long, value_enum, default_value_t = Scope::Unit)]
-    pub scope: Scope,
+    /// Whose branches are goals [default: unit]
+    #[arg(long, value_enum)]
+    pub scope: Option<Scope>,
 
     /// What tests shall cover
     #[arg(long, value_enum, default_value_t = Criterion::Branch)]
@@ -59,9 +59,9 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, default_value_t = Strategy::Concolic)]
     pub strategy: Strategy,
 
-    /// Time for each function
-    #[arg(long = "time", value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
-    pub time: f64,
+    /// Time for each function [default: 10]
+    #[arg(long = "time", value_name = "SECONDS", value_parser = seconds)]
+    pub time: Option<f64>,
 
     /// Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
     #[arg(long, value_name = "N", conflicts_with = "time")]
@@ -75,9 +75,14 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Start of the random choices: the same seed gives the same tests
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    /// Start of the random choices: the same seed gives the same tests [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the
+    /// first file]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 
     /// Folder for the tests, report.json and suite.json
     #[arg(long, value_name = "DIR", default_value = "branchwise-out")]

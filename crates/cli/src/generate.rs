@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use branchwise_generate::Settings;
-use branchwise_report::{FileReport, ProgressView, Style, TableTime, Totals, WrittenSuite};
+use branchwise_generate::{FunctionSettings, Settings};
+use branchwise_report::{FileReport, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
 use crate::arguments::GenerateArguments;
+use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline::Workshop;
-use crate::schedule::{self, GeneratedFile, Results, Work};
+use crate::schedule::{self, Found, GeneratedFile, Results, Work};
 use crate::sources::{self, SourceFile, Sources};
 
 /// Runs the command: generates, writes the suite and prints.
@@ -25,7 +26,9 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     if !arguments.quiet {
         notes.iter().for_each(|note| sources::tell(note));
     }
-    let found = run(arguments, &sources, &interrupted)?;
+    let config_path = Config::find(arguments.config.as_deref(), sources.first().map(|source| source.path.as_path()));
+    let config = Config::read(config_path.as_deref())?;
+    let found = run(arguments, &config, &sources, &interrupted)?;
     let unread = found.iter().filter(|file| file.is_none()).count();
     let mut files = Vec::new();
     for result in found.into_iter().flatten() {
@@ -38,8 +41,9 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         return Err(failures.remove(0));
     }
     let files: Vec<FileReport> = files.iter().map(file_report).collect();
-    let written = write(arguments, &files)?;
+    let written = write(arguments, config_path.as_deref(), &files)?;
     print(arguments, &files, &written)?;
+    tell_unusable(arguments, &files);
     failures.iter().for_each(CliError::tell);
     if unread > 0 {
         sources::tell(&format!("interrupted before {unread} files were read"));
@@ -49,6 +53,7 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
 
 fn run(
     arguments: &GenerateArguments,
+    config: &Config,
     sources: &[SourceFile],
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Results, CliError> {
@@ -56,33 +61,49 @@ fn run(
         return Ok(Vec::new());
     }
     let workshop = Workshop::find()?;
-    let settings = settings(arguments, interrupted);
+    let settings = settings(arguments, config, interrupted);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);
     let work = Work {
         workshop: &workshop,
         sources,
         names: &arguments.functions,
+        config,
         settings: &settings,
         malloc_may_fail: arguments.malloc_may_fail,
         jobs,
     };
     let progress = Mutex::new(progress_view(arguments));
     let view = || progress.lock().unwrap_or_else(PoisonError::into_inner);
-    let results = schedule::run(&work, &|event| view().show(event));
+    let found = schedule::run(&work, &|event| view().show(event));
     view().finish();
-    results
+    let Found { files, remarks } = found?;
+    if !arguments.quiet {
+        remarks.iter().for_each(|remark| sources::tell(remark));
+    }
+    Ok(files)
 }
 
-fn settings(arguments: &GenerateArguments, interrupted: &Arc<AtomicBool>) -> Settings {
+/// The command line, then the configuration, then the defaults.
+fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<AtomicBool>) -> Settings {
+    let defaults = Settings::default();
+    let time = arguments.time.map(Duration::from_secs_f64);
+    // A time on the command line is a budget instead of the file's steps.
+    let steps = arguments.steps.or(if time.is_some() { None } else { config.defaults.steps });
+    let given = time.is_some() || arguments.steps.is_some();
+    let functions = config.function_settings().into_iter().map(|(name, own)| {
+        let own = if given { FunctionSettings { time: None, steps: None, ..own } } else { own };
+        (name, FunctionSettings { seed: arguments.seed.or(own.seed), ..own })
+    });
     Settings {
-        time: Duration::from_secs_f64(arguments.time),
-        steps: arguments.steps,
-        seed: arguments.seed,
+        time: time.or(config.defaults.time).unwrap_or(defaults.time),
+        steps,
+        seed: arguments.seed.or(config.defaults.seed).unwrap_or(defaults.seed),
+        functions: functions.collect(),
         memory_megabytes: arguments.memory,
         worker: std::env::current_exe().ok(),
         interrupt: Arc::clone(interrupted),
-        scope: arguments.scope.into(),
+        scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
 }
 
@@ -99,10 +120,27 @@ fn file_report(file: &GeneratedFile) -> FileReport<'_> {
     FileReport { map: &file.map, report: &file.report, source, flags, keeps_state: file.keeps_state }
 }
 
-fn write(arguments: &GenerateArguments, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
+/// The report says which functions could not be treated because of what the user wrote about them; where it is not
+/// printed as a table, standard error does.
+fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
+    if !arguments.quiet && !arguments.json {
+        return;
+    }
+    for file in files {
+        for unit in &file.report.functions {
+            if let Some(trouble) = unit.trouble.as_ref().filter(|trouble| trouble.fault_of_input) {
+                let name = &file.map.functions[unit.function].name;
+                CliError::input(format!("{name}: {}", trouble.what)).tell();
+            }
+        }
+    }
+}
+
+fn write(arguments: &GenerateArguments, config: Option<&Path>, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
     let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+    let origin = Origin { folder: &started_in, config };
     let formats: Vec<_> = arguments.emit.iter().map(|format| (*format).into()).collect();
-    Ok(branchwise_report::write_suite(&arguments.out, &started_in, files, &formats)?)
+    Ok(branchwise_report::write_suite(&arguments.out, origin, files, &formats)?)
 }
 
 fn print(arguments: &GenerateArguments, files: &[FileReport], written: &WrittenSuite) -> Result<(), CliError> {

@@ -1,6 +1,7 @@
 //! The command line of Branchwise.
 
 mod arguments;
+mod config;
 mod doctor;
 mod error;
 mod exit;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use branchwise_frontend::{FrontendError, Source, Toolchain, Unit, lower};
+use branchwise_frontend::{Declarations, FrontendError, Source, Toolchain, Unit, lower};
 use branchwise_program::map::{Language, Map};
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, Limits, ReplayError, Sources, Tools};
 
+use crate::config::Config;
 use crate::error::CliError;
 
 /// A file that was analysed and lowered.
@@ -38,8 +39,9 @@ impl Workshop {
         Ok(Workshop { toolchain, tools })
     }
 
-    pub fn load(&self, file: &Path, flags: &[String]) -> Result<Loaded, CliError> {
-        let unit = analyse(&self.toolchain, file, flags)?;
+    pub fn load(&self, file: &Path, flags: &[String], config: &Config) -> Result<Loaded, CliError> {
+        let mut unit = analyse(&self.toolchain, file, flags, &config.declarations())?;
+        unit.map.stub_results = config.stub_results.clone();
         let folder =
             tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
         let bitcode = folder.path().join("unit.bc");
@@ -71,16 +73,22 @@ impl Workshop {
 /// The map alone, for `branchwise map`.
 pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
     let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
-    Ok(analyse(&toolchain, file, flags)?.map)
+    Ok(analyse(&toolchain, file, flags, &Declarations::new())?.map)
 }
 
-fn analyse(toolchain: &Toolchain, file: &Path, flags: &[String]) -> Result<Unit, CliError> {
-    branchwise_frontend::analyse(toolchain, &Source { path: file, flags }).map_err(|error| frontend_error(&error))
+fn analyse(
+    toolchain: &Toolchain,
+    file: &Path,
+    flags: &[String],
+    declarations: &Declarations,
+) -> Result<Unit, CliError> {
+    let source = Source { path: file, flags };
+    branchwise_frontend::analyse_declared(toolchain, &source, declarations).map_err(|error| frontend_error(&error))
 }
 
-/// The functions that the user names, of one file; all where none is named.
-pub fn selected(map: &Map, names: &[String]) -> Vec<FunctionId> {
-    let wanted = |name: &String| names.is_empty() || names.contains(name);
+/// The functions that the user names, of one file; where none is named, all that the configuration wants.
+pub fn selected(map: &Map, names: &[String], config: &Config) -> Vec<FunctionId> {
+    let wanted = |name: &String| if names.is_empty() { config.wants(name) } else { names.contains(name) };
     map.functions.iter().filter(|(_, function)| wanted(&function.name)).map(|(id, _)| id).collect()
 }
 

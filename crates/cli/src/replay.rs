@@ -11,6 +11,7 @@ use branchwise_report::{StoredFile, Suite};
 use serde_json::json;
 
 use crate::arguments::ReplayArguments;
+use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
@@ -41,8 +42,10 @@ fn replay_file(workshop: &Workshop, file: &StoredFile) -> Result<Vec<Row>, CliEr
     let source = file.folder.join(&file.source);
     std::env::set_current_dir(&file.folder)
         .map_err(|cause| CliError::input(format!("cannot enter {}", file.folder.display())).with_cause(cause))?;
+    let config = Config::read(file.config.as_deref())?;
+    let loaded = workshop.load(existing(&source, &file.source), &file.flags, &config)?;
     // A suite says for each test which allocations fail; where it says nothing, none does.
-    let loaded = workshop.load(existing(&source, &file.source), &file.flags)?.with_failing_allocations();
+    let loaded = loaded.with_failing_allocations();
     let map = &loaded.program.map;
     let mut by_function: BTreeMap<FunctionId, Vec<TestCase>> = BTreeMap::new();
     for (function, _, case) in file.cases(map)? {

@@ -13,6 +13,7 @@ use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_replay::Harness;
 
+use crate::config::Config;
 use crate::error::CliError;
 use crate::pipeline::{Loaded, Workshop, replay_error, selected};
 use crate::sources::SourceFile;
@@ -36,6 +37,7 @@ pub struct Work<'a> {
     pub sources: &'a [SourceFile],
     /// The functions that the user names; empty: all.
     pub names: &'a [String],
+    pub config: &'a Config,
     pub settings: &'a Settings,
     /// Whether an allocation fails is an input.
     pub malloc_may_fail: bool,
@@ -45,12 +47,19 @@ pub struct Work<'a> {
 /// How progress is shown, from any thread.
 pub type Show<'a> = dyn Fn(&Progress) + Sync + 'a;
 
+/// What came out of it.
+pub struct Found {
+    pub files: Results,
+    /// What the configuration names and no file has; it may belong to other files.
+    pub remarks: Vec<String>,
+}
+
 /// The results in the order of the sources; `None` for a file that an interrupt left unread.
 pub type Results = Vec<Option<Result<GeneratedFile, CliError>>>;
 
 /// Analyses each file, generates tests for its functions and replays them. Stops early, with what was found, when the
 /// interrupt is raised. A file that cannot be used does not stop the others.
-pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Results, CliError> {
+pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Found, CliError> {
     let compiler = work.workshop.compiler_version()?;
     let schedule =
         Schedule { work, show, compiler, state: Mutex::new(State::new(work.sources.len())), changed: Condvar::new() };
@@ -62,14 +71,16 @@ pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Results, CliError> {
         }
         Ok(())
     })?;
-    let (files, wrong_name) = {
+    let (files, names) = {
         let mut state = schedule.state();
-        (std::mem::take(&mut state.files), state.wrong_name.take())
+        (std::mem::take(&mut state.files), std::mem::replace(&mut state.names, Names::Unchecked))
     };
-    match wrong_name {
-        Some(error) => Err(error),
-        None => Ok(files.into_iter().map(|stage| schedule.result(stage)).collect()),
-    }
+    let remarks = match names {
+        Names::Wrong(error) => return Err(error),
+        Names::Right { remarks } => remarks,
+        Names::Unchecked => Vec::new(),
+    };
+    Ok(Found { files: files.into_iter().map(|stage| schedule.result(stage)).collect(), remarks })
 }
 
 struct Schedule<'a> {
@@ -86,9 +97,14 @@ struct State {
     /// The first file that nobody has started to read.
     next_file: usize,
     loading: usize,
-    /// A name that no file has; known when all files are read.
-    wrong_name: Option<CliError>,
-    names_checked: bool,
+    names: Names,
+}
+
+/// Whether the names that the user gives are those of something in the files; known when all files are read.
+enum Names {
+    Unchecked,
+    Right { remarks: Vec<String> },
+    Wrong(CliError),
 }
 
 enum Stage {
@@ -100,7 +116,7 @@ enum Stage {
 impl State {
     fn new(files: usize) -> Self {
         let files = (0..files).map(|_| Stage::Waiting).collect();
-        State { files, next_file: 0, loading: 0, wrong_name: None, names_checked: false }
+        State { files, next_file: 0, loading: 0, names: Names::Unchecked }
     }
 }
 
@@ -149,15 +165,19 @@ impl Schedule<'_> {
     }
 
     /// Functions of files that are read come first, so that few files are open at a time. Only where the user names
-    /// functions must all files be read before it is known whether each name is one.
+    /// functions, here or in the configuration, must all files be read before it is known whether each name is one.
     fn next_task(&self) -> Option<Task> {
         let mut state = self.state();
         loop {
             let all_read = state.next_file >= state.files.len() && state.loading == 0;
-            if all_read {
-                self.check_names(&mut state);
+            if all_read && matches!(state.names, Names::Unchecked) {
+                state.names = self.check_names(&state);
             }
-            let may_treat = (self.work.names.is_empty() || all_read) && state.wrong_name.is_none();
+            let may_treat = match state.names {
+                Names::Unchecked => self.work.names.is_empty() && !self.work.config.names_functions(),
+                Names::Right { .. } => true,
+                Names::Wrong(_) => false,
+            };
             if let Some(file) = state.files.iter().find_map(open_with_more).filter(|_| may_treat) {
                 return Some(Task::Treat(file));
             }
@@ -182,21 +202,24 @@ impl Schedule<'_> {
         lock(&self.state)
     }
 
-    /// Every name that the user gives must be a function of some file.
-    fn check_names(&self, state: &mut State) {
-        if std::mem::replace(&mut state.names_checked, true) {
-            return;
-        }
+    /// Every name that the user gives must be a function of some file; one of the configuration may belong to a file
+    /// that is not treated.
+    fn check_names(&self, state: &State) -> Names {
         let open: Vec<&Arc<OpenFile>> = state.files.iter().filter_map(open).collect();
         let functions = open.iter().flat_map(|file| file.loaded.program.map.functions.values());
         let known: Vec<&str> = functions.map(|function| function.name.as_str()).collect();
         let wrong = self.work.names.iter().find(|name| !known.contains(&name.as_str()) && !open.is_empty());
-        let error = wrong.map(|name| {
+        if let Some(name) = wrong {
             let path = |file: &&Arc<OpenFile>| self.work.sources[file.index].path.display().to_string();
             let files: Vec<String> = open.iter().map(path).collect();
-            CliError::no_such_function(name, &files.join(", "), known.iter().copied())
-        });
-        state.wrong_name = error;
+            return Names::Wrong(CliError::no_such_function(name, &files.join(", "), known.iter().copied()));
+        }
+        let maps: Vec<&Map> = open.iter().map(|file| &file.loaded.program.map).collect();
+        match self.work.config.check(&maps) {
+            _ if maps.is_empty() => Names::Right { remarks: Vec::new() },
+            Ok(remarks) => Names::Right { remarks },
+            Err(error) => Names::Wrong(error),
+        }
     }
 
     /// Reads, lowers and builds one file.
@@ -222,9 +245,9 @@ impl Schedule<'_> {
     }
 
     fn open(&self, index: usize) -> Result<OpenFile, CliError> {
-        let Work { workshop, sources, names, .. } = self.work;
+        let Work { workshop, sources, names, config, .. } = self.work;
         let source = &sources[index];
-        let mut loaded = workshop.load(&source.path, &source.flags)?;
+        let mut loaded = workshop.load(&source.path, &source.flags, config)?;
         if self.work.malloc_may_fail {
             loaded = loaded.with_failing_allocations();
         }
@@ -232,7 +255,7 @@ impl Schedule<'_> {
             let message = format!("{} defines no function", source.path.display());
             return Err(CliError::input(message).with_hint("name a file with function bodies"));
         }
-        let functions = selected(&loaded.program.map, names);
+        let functions = selected(&loaded.program.map, names, config);
         let harness = if functions.is_empty() { None } else { Some(Mutex::new(workshop.harness(&loaded)?)) };
         Ok(OpenFile {
             index,

@@ -74,13 +74,11 @@ fn help_of_generate() {
                       Only this function; may be given several times [default: every function of the files]
 
                   --scope <SCOPE>
-                      Whose branches are goals
+                      Whose branches are goals [default: unit]
 
                       Possible values:
                       - unit:      Those of the function itself; what it calls runs along
                       - reachable: Also those of every function it can reach
-
-                      [default: unit]
 
                   --criterion <CRITERION>
                       What tests shall cover
@@ -99,9 +97,7 @@ fn help_of_generate() {
                       [default: concolic]
 
                   --time <SECONDS>
-                      Time for each function
-
-                      [default: 10]
+                      Time for each function [default: 10]
 
                   --steps <N>
                       Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
@@ -115,9 +111,10 @@ fn help_of_generate() {
                       Functions that are treated at the same time; the result does not depend on it [default: number of processors]
 
                   --seed <N>
-                      Start of the random choices: the same seed gives the same tests
+                      Start of the random choices: the same seed gives the same tests [default: 0]
 
-                      [default: 0]
+                  --config <FILE>
+                      File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
 
                   --out <DIR>
                       Folder for the tests, report.json and suite.json
@@ -177,6 +174,7 @@ fn short_help_of_generate() {
                   --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
                   --jobs <N>               Functions that are treated at the same time; the result does not depend on it [default: number of processors]
                   --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
+                  --config <FILE>          File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
                   --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
                   --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
                   --malloc-may-fail        Let calls of malloc() and its like also fail, each as the test says

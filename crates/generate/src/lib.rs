@@ -3,6 +3,7 @@
 
 mod alarm;
 mod case;
+mod confirm;
 mod explore;
 mod footprint;
 mod measure;
@@ -17,5 +18,5 @@ mod verdicts;
 pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
 pub use result::*;
-pub use settings::{Scope, Settings};
+pub use settings::{FunctionSettings, Scope, Settings};
 pub use unit::{Subject, UnitReport, Workplace, conclude};

@@ -88,6 +88,25 @@ pub struct Finding {
     /// The test of the suite with this input, where it is one.
     pub test: Option<TestId>,
     pub observation: Option<Observation>,
+    pub confirmation: Confirmation,
+}
+
+/// Whether something other than our own execution shows a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confirmation {
+    /// By the native run or a sanitizer, in its words.
+    Confirmed {
+        by: String,
+    },
+    NotConfirmed {
+        why: String,
+    },
+}
+
+impl Default for Confirmation {
+    fn default() -> Self {
+        Confirmation::NotConfirmed { why: "nobody tried".to_string() }
+    }
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,6 @@
 //! What a run may spend.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +21,29 @@ pub struct Settings {
     pub worker: Option<PathBuf>,
     pub interrupt: Arc<AtomicBool>,
     pub scope: Scope,
+    /// What single functions may spend instead, by name.
+    pub functions: BTreeMap<String, FunctionSettings>,
+}
+
+/// What one function may spend, where it differs from the others.
+#[derive(Debug, Copy, Clone, Default, PartialEq)]
+pub struct FunctionSettings {
+    pub time: Option<Duration>,
+    pub steps: Option<u64>,
+    pub seed: Option<u64>,
+}
+
+impl Settings {
+    /// The settings of one function. A time of its own is a budget instead of steps for all.
+    pub(crate) fn of_function(&self, name: &str) -> Settings {
+        let mut settings = Settings { functions: BTreeMap::new(), ..self.clone() };
+        if let Some(own) = self.functions.get(name) {
+            settings.time = own.time.unwrap_or(self.time);
+            settings.steps = own.steps.or(if own.time.is_some() { None } else { self.steps });
+            settings.seed = own.seed.unwrap_or(self.seed);
+        }
+        settings
+    }
 }
 
 /// Whose goals a unit under test has.
@@ -42,6 +66,7 @@ impl Default for Settings {
             worker: None,
             interrupt: Arc::default(),
             scope: Scope::Unit,
+            functions: BTreeMap::new(),
         }
     }
 }

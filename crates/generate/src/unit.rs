@@ -13,12 +13,13 @@ use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
+use crate::confirm::confirm;
 use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations, Means};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
-    Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report, Test, TestSource,
-    Trouble, Work,
+    Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
+    Test, TestSource, Trouble, Work,
 };
 use crate::settings::{Bounds, Scope, Settings};
 use crate::suite::{Coverer, minimise};
@@ -170,6 +171,7 @@ impl<'a> Unit<'_, 'a> {
         self.note_disagreements(name, &replayed);
         let mut report = self.report(ledger, replayed, &rounds, &counters);
         report.work.seconds = started.elapsed().as_secs_f64();
+        confirm(&mut self.place.harness, &mut report.findings);
         Ok(report)
     }
 
@@ -183,7 +185,8 @@ impl<'a> Unit<'_, 'a> {
     ) -> (Vec<Attempt>, Vec<Limitations>) {
         let Workplace { subject, prepared, workers, .. } = &*self.place;
         let means = Means { routes: &subject.routes, workers: workers.clone() };
-        let mut budget = Budget::new(subject.settings, started);
+        let settings = subject.settings.of_function(&subject.program.map.functions[self.function].name);
+        let mut budget = Budget::new(&settings, started);
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         let mut shared = BTreeSet::new();
@@ -358,6 +361,7 @@ fn findings(program: &Program, replayed: &[Replayed], kept: &[usize]) -> Vec<Fin
                 case: test.attempt.case.clone(),
                 test: id,
                 observation: Some(test.observation.clone()),
+                confirmation: Confirmation::default(),
             });
         }
     }

@@ -43,6 +43,8 @@ pub(crate) enum Purpose {
     /// One profile for all groups together.
     Profile,
     ProfilePerGroup,
+    /// Run on the sanitized build; only the end counts.
+    Sanitize,
 }
 
 impl Batch {
@@ -111,7 +113,7 @@ impl Batch {
     /// The file's bytes.
     pub fn finish(&mut self, limits: &Limits, purpose: Purpose) -> &[u8] {
         let flags = match purpose {
-            Purpose::Observe => FLAG_DETAILS,
+            Purpose::Observe | Purpose::Sanitize => FLAG_DETAILS,
             Purpose::Profile => 0,
             Purpose::ProfilePerGroup => FLAG_PROFILE_PER_GROUP,
         };

@@ -1,4 +1,4 @@
-//! From the front end's two texts to two executables.
+//! From the front end's two texts to two executables, and a third one for findings.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,6 +8,7 @@ use std::process::Command;
 use branchwise_program::map::{Language, Map};
 
 use crate::elf::{Symbols, read_symbols};
+use crate::sanitize::SanitizerSources;
 use crate::tools::{error_text, output_of, succeed};
 use crate::{ReplayError, Tools};
 
@@ -65,6 +66,23 @@ pub(crate) fn build_executables(
     Ok(Executables { marked: marked?, plain: plain? })
 }
 
+/// The marked text once more, with sanitizers; the harness's runtime is in the folder already.
+pub(crate) fn build_sanitized(
+    tools: &Tools,
+    sources: &SanitizerSources,
+    folder: &Path,
+) -> Result<PathBuf, ReplayError> {
+    let SanitizerSources { marked, flags, language, drivers } = sources;
+    let flags: Vec<String> = flags.iter().cloned().chain(SANITIZER_FLAGS.map(String::from)).collect();
+    let map = Map::default();
+    let sources = Sources { marked, plain: "", flags: &flags, language: *language, map: &map };
+    Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized }.build()
+}
+
+/// Sanitizers go on after what is undefined, so that one run shows all of it.
+const SANITIZER_FLAGS: [&str; 2] =
+    ["-fsanitize=address,undefined,float-cast-overflow", "-fsanitize-recover=undefined,float-cast-overflow"];
+
 fn driver_table(drivers: &[String]) -> String {
     let mut text = String::new();
     for driver in drivers {
@@ -83,6 +101,7 @@ fn driver_table(drivers: &[String]) -> String {
 enum Kind {
     Marked,
     Plain,
+    Sanitized,
 }
 
 /// One of the two builds.
@@ -113,11 +132,14 @@ impl Variant<'_> {
         match self.kind {
             Kind::Marked => "marked",
             Kind::Plain => "plain",
+            Kind::Sanitized => "sanitized",
         }
     }
 
     fn compile_unit(self) -> Result<PathBuf, ReplayError> {
         let (text, file, language, what) = match (self.kind, self.sources.language) {
+            (Kind::Sanitized, Language::C) => (self.sources.marked, "sanitized.i", "cpp-output", "marked code"),
+            (Kind::Sanitized, Language::Cpp) => (self.sources.marked, "sanitized.ii", "c++-cpp-output", "marked code"),
             (Kind::Marked, Language::C) => (self.sources.marked, "marked.i", "cpp-output", "marked code"),
             (Kind::Marked, Language::Cpp) => (self.sources.marked, "marked.ii", "c++-cpp-output", "marked code"),
             (Kind::Plain, Language::C) => (self.sources.plain, plain_name(Language::C), "c", "code"),

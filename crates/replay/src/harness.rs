@@ -16,6 +16,7 @@ use crate::case::{Blob, NativeEnd, Observation, TestCase};
 use crate::compile::{Executables, build_executables, is_sanitized, plain_name, write};
 use crate::coverage::{Coverage, measure_profile};
 use crate::layout::Shapes;
+use crate::sanitize::Sanitizer;
 use crate::{ReplayError, Sources, Tools, md5};
 
 /// What one test may use.
@@ -38,7 +39,7 @@ impl Default for Limits {
 /// A translation unit compiled for replay; lives in a temporary folder that goes with the last that uses it.
 #[derive(Debug)]
 pub struct Harness {
-    tools: Tools,
+    pub(crate) tools: Tools,
     limits: Limits,
     executables: Arc<Executables>,
     pub(crate) types: Arc<TypeTable>,
@@ -49,10 +50,11 @@ pub struct Harness {
     /// How many functions the table of callables has.
     callables: u32,
     pub(crate) shapes: Shapes,
-    batches: u64,
+    pub(crate) batches: u64,
+    pub(crate) sanitizer: Arc<Sanitizer>,
     /// For the batches of this one; inside `folder`.
-    own: TempDir,
-    folder: Arc<TempDir>,
+    pub(crate) own: TempDir,
+    pub(crate) folder: Arc<TempDir>,
 }
 
 /// What a replay needs to know of a function.
@@ -93,6 +95,7 @@ impl Harness {
             callables: sources.map.callables.len() as u32,
             shapes: Shapes::default(),
             batches: 0,
+            sanitizer: Arc::new(Sanitizer::new(sources, drivers)),
             own: own_folder(&folder)?,
             folder: Arc::new(folder),
         })
@@ -111,6 +114,7 @@ impl Harness {
             callables: self.callables,
             shapes: Shapes::default(),
             batches: 0,
+            sanitizer: Arc::clone(&self.sanitizer),
             own: own_folder(&self.folder)?,
             folder: Arc::clone(&self.folder),
         })
@@ -202,7 +206,7 @@ impl Harness {
     }
 
     /// `first` is the number of the group's first case, for messages.
-    fn add_group(
+    pub(crate) fn add_group(
         &self,
         batch: &mut Batch,
         counters: Counters,
@@ -334,20 +338,37 @@ impl Harness {
     }
 
     fn start(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Process, ReplayError> {
-        self.batches += 1;
-        let prefix = self.own.path().join(format!("batch{}-", self.batches));
-        let file = self.own.path().join("batch");
-        write(&file, batch.finish(&self.limits, purpose))?;
+        let (file, prefix) = self.write_batch(batch, purpose)?;
         let executable = match purpose {
-            Purpose::Observe => &self.executables.marked,
+            Purpose::Observe | Purpose::Sanitize => &self.executables.marked,
             Purpose::Profile | Purpose::ProfilePerGroup => &self.executables.plain,
         };
         Process::start(executable, &file, prefix, &self.own.path().join(WORK))
     }
+
+    /// The file with the batch, and how the names of the files begin that the run writes.
+    pub(crate) fn write_batch(
+        &mut self,
+        batch: &mut Batch,
+        purpose: Purpose,
+    ) -> Result<(PathBuf, PathBuf), ReplayError> {
+        self.batches += 1;
+        let prefix = self.own.path().join(format!("batch{}-", self.batches));
+        let file = self.own.path().join("batch");
+        // Sanitizers reserve terabytes of address space and make everything slower.
+        let limits = match purpose {
+            Purpose::Sanitize => {
+                Limits { memory_megabytes: 0, milliseconds: 4 * self.limits.milliseconds, ..self.limits }
+            }
+            _ => self.limits,
+        };
+        write(&file, batch.finish(&limits, purpose))?;
+        Ok((file, prefix))
+    }
 }
 
 /// Where tests run.
-const WORK: &str = "work";
+pub(crate) const WORK: &str = "work";
 
 fn own_folder(folder: &TempDir) -> Result<TempDir, ReplayError> {
     let made = tempfile::Builder::new().prefix("run-").tempdir_in(folder.path());
@@ -408,7 +429,7 @@ impl Profiled {
 
 /// A running executable that works through a batch.
 #[derive(Debug)]
-struct Process {
+pub(crate) struct Process {
     child: Child,
     answers: BufReader<std::process::ChildStdout>,
     prefix: PathBuf,
@@ -417,6 +438,31 @@ struct Process {
 
 impl Process {
     fn start(executable: &Path, batch: &Path, prefix: PathBuf, work: &Path) -> Result<Process, ReplayError> {
+        Process::start_with(executable, batch, prefix, work, &[])
+    }
+
+    /// Sanitizers write what they find to files whose names begin with `reports`.
+    pub(crate) fn start_sanitized(
+        executable: &Path,
+        batch: &Path,
+        prefix: PathBuf,
+        work: &Path,
+        reports: &Path,
+    ) -> Result<Process, ReplayError> {
+        let reports = reports.display();
+        let address = format!("log_path={reports}:detect_leaks=0:handle_abort=1:symbolize=0");
+        let undefined = format!("log_path={reports}:print_stacktrace=0:symbolize=0");
+        let options = [("ASAN_OPTIONS", address), ("UBSAN_OPTIONS", undefined)];
+        Process::start_with(executable, batch, prefix, work, &options)
+    }
+
+    fn start_with(
+        executable: &Path,
+        batch: &Path,
+        prefix: PathBuf,
+        work: &Path,
+        options: &[(&str, String)],
+    ) -> Result<Process, ReplayError> {
         let mut child = Command::new(executable)
             .arg(batch)
             .arg(&prefix)
@@ -424,6 +470,7 @@ impl Process {
             // The environment of whoever runs us must not change what a test does.
             .env_clear()
             .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("TZ", "UTC0")])
+            .envs(options.iter().map(|(name, value)| (*name, value.as_str())))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -434,14 +481,14 @@ impl Process {
         Ok(Process { child, answers: BufReader::with_capacity(1 << 16, answers), prefix, started: false })
     }
 
-    fn next(&mut self) -> Result<Answer, ReplayError> {
+    pub(crate) fn next(&mut self) -> Result<Answer, ReplayError> {
         let answer = read_answer(&mut self.answers)?;
         self.started |= matches!(answer, Answer::Started);
         Ok(answer)
     }
 
     /// After [`Answer::Died`]. An error unless a test can have done it.
-    fn signal_of_death(&mut self) -> Result<i32, ReplayError> {
+    pub(crate) fn signal_of_death(&mut self) -> Result<i32, ReplayError> {
         use std::os::unix::process::ExitStatusExt;
         let status = self.child.wait().map_err(ReplayError::io("wait for the test harness"))?;
         match status.signal() {

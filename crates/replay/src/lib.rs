@@ -14,6 +14,7 @@ mod harness;
 mod layout;
 mod md5;
 mod observe;
+mod sanitize;
 mod tools;
 
 pub use case::{Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, TestCase, Within};
@@ -21,4 +22,5 @@ pub use compile::Sources;
 pub use coverage::{BranchCount, Coverage, FunctionCoverage};
 pub use error::ReplayError;
 pub use harness::{Harness, Limits};
+pub use sanitize::{SanitizedRun, SanitizerReport};
 pub use tools::Tools;

@@ -1,6 +1,6 @@
 //! The JSON object, version 1. Keys may be added, never renamed.
 
-use branchwise_generate::{Disagreement, Finding, FunctionReport, GoalReport, ReplaySummary, Test};
+use branchwise_generate::{Confirmation, Disagreement, Finding, FunctionReport, GoalReport, ReplaySummary, Test};
 use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
@@ -173,6 +173,11 @@ fn finding(file: &FileReport, unit: &FunctionReport, finding: &Finding) -> Json 
         "function": function.name,
         "inputs": json_values::inputs(file.map, function, &finding.case),
     });
+    object["confirmed"] = json!(matches!(finding.confirmation, Confirmation::Confirmed { .. }));
+    match &finding.confirmation {
+        Confirmation::Confirmed { by } => object["confirmed_by"] = json!(by),
+        Confirmation::NotConfirmed { why } => object["not_confirmed_because"] = json!(why),
+    }
     if let Some(observation) = &finding.observation {
         object["observed"] = json_values::observed(file.map, function, &finding.case, observation);
     }

@@ -20,6 +20,6 @@ pub use emit::{EmittedFile, emit_c, emit_gtest};
 pub use explain::{ExplainError, explain};
 pub use file_report::{FileReport, Totals, keeps_state};
 pub use json::json;
-pub use suite::{EmitFormat, SuiteError, WrittenSuite, load_report, write_suite};
+pub use suite::{EmitFormat, Origin, SuiteError, WrittenSuite, load_report, write_suite};
 pub use suite_data::{StoredFile, StoredFunction, StoredTest, Suite};
 pub use terminal::{ProgressView, Style, TableTime, summary};

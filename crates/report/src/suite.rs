@@ -68,11 +68,19 @@ impl fmt::Display for SuiteError {
 
 impl std::error::Error for SuiteError {}
 
-/// Writes everything into `folder`, which is made where it does not exist. `started_in` is the folder that relative
-/// sources and flags refer to.
+/// Where a run started, and with which configuration: what is needed to read its files in the same way again.
+#[derive(Debug, Copy, Clone)]
+pub struct Origin<'a> {
+    /// The folder that relative sources and flags refer to.
+    pub folder: &'a Path,
+    /// The file with preconditions and domains, where there was one.
+    pub config: Option<&'a Path>,
+}
+
+/// Writes everything into `folder`, which is made where it does not exist.
 pub fn write_suite(
     folder: &Path,
-    started_in: &Path,
+    origin: Origin<'_>,
     files: &[FileReport],
     formats: &[EmitFormat],
 ) -> Result<WrittenSuite, SuiteError> {
@@ -86,7 +94,7 @@ pub fn write_suite(
     written.report = folder.join("report.json");
     write(&written.report, &format!("{:#}\n", json(files)))?;
     written.suite = folder.join("suite.json");
-    let suite = serde_json::to_string_pretty(&Suite::new(files, started_in));
+    let suite = serde_json::to_string_pretty(&Suite::new(files, origin));
     let suite = suite.map_err(|cause| SuiteError::cannot_write(&written.suite, &cause))?;
     write(&written.suite, &(suite + "\n"))?;
     Ok(written)

@@ -10,7 +10,7 @@ use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, TestCase};
 use serde::{Deserialize, Serialize};
 
 use crate::file_report::FileReport;
-use crate::suite::SuiteError;
+use crate::suite::{Origin, SuiteError};
 
 /// The test cases of a run, independent of ids, which another run may number differently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct StoredFile {
     /// The folder in which Branchwise was started: the source and the flags may be relative to it.
     pub folder: PathBuf,
     pub flags: Vec<String>,
+    /// The configuration that the tests were generated with; it may be relative to the folder, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<PathBuf>,
     pub functions: Vec<StoredFunction>,
 }
 
@@ -95,8 +98,8 @@ pub struct StoredPointer {
 }
 
 impl Suite {
-    pub fn new(files: &[FileReport], folder: &Path) -> Self {
-        Suite { version: 1, files: files.iter().map(|file| stored_file(file, folder)).collect() }
+    pub fn new(files: &[FileReport], origin: Origin<'_>) -> Self {
+        Suite { version: 1, files: files.iter().map(|file| stored_file(file, origin)).collect() }
     }
 
     /// Reads `suite.json` of a folder that [`crate::write_suite`] wrote.
@@ -134,7 +137,7 @@ impl StoredFile {
     }
 }
 
-fn stored_file(file: &FileReport, folder: &Path) -> StoredFile {
+fn stored_file(file: &FileReport, origin: Origin<'_>) -> StoredFile {
     let functions = file.report.functions.iter().filter_map(|unit| {
         let function = file.map.functions.get(unit.function)?;
         Some(StoredFunction {
@@ -145,8 +148,9 @@ fn stored_file(file: &FileReport, folder: &Path) -> StoredFile {
     });
     StoredFile {
         source: file.source.to_owned(),
-        folder: folder.to_owned(),
+        folder: origin.folder.to_owned(),
         flags: file.flags.to_vec(),
+        config: origin.config.map(Path::to_owned),
         functions: functions.collect(),
     }
 }

@@ -9,7 +9,7 @@ mod surroundings;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use branchwise_report::{EmitFormat, FileReport, Suite, emit_c, emit_gtest, write_suite};
+use branchwise_report::{EmitFormat, FileReport, Origin, Suite, emit_c, emit_gtest, write_suite};
 use common::Unit;
 use expect_test::expect_file;
 
@@ -148,7 +148,8 @@ fn a_stored_suite_comes_back_as_it_was() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("new/folder");
     let formats = [EmitFormat::GoogleTest, EmitFormat::C];
-    let written = write_suite(&out, Path::new("/work"), &[unit.file_report()], &formats).expect("writable");
+    let origin = Origin { folder: Path::new("/started"), config: None };
+    let written = write_suite(&out, origin, &[unit.file_report()], &formats).expect("writable");
     let names: Vec<_> = written.tests.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert_eq!(names, ["kinds_test.c", "kinds_gtest.c", "kinds_gtest.cpp"]);
     let suite = Suite::load(&out).expect("just written");

@@ -33,6 +33,7 @@ fn the_summary_shows_every_kind_of_verdict() {
         Findings:
           shape.c:30:12: null_dereference: reads through a null pointer
             with sum(p = NULL, n = 1)
+            not confirmed: nobody tried
 
         Disagreements (a fault of ours, please report):
           sum test 2: llvm-cov misses 11:12 true

@@ -1,6 +1,6 @@
 //! Everything below and including the final table.
 
-use branchwise_generate::{Finding, FunctionReport, GoalReport};
+use branchwise_generate::{Confirmation, Finding, FunctionReport, GoalReport};
 use branchwise_goals::{Bound, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
@@ -106,7 +106,11 @@ fn finding_line(file: &FileReport, unit: &FunctionReport, finding: &Finding, sty
     let place = file.place(finding.place.unwrap_or(function.place));
     let kind = style.paint(Colour::Red, finding.kind.name());
     let call = input_line(file.map, &finding.case);
-    format!("  {place}: {kind}: {}\n    with {call}", finding.message)
+    let confirmation = match &finding.confirmation {
+        Confirmation::Confirmed { by } => format!("confirmed by {by}"),
+        Confirmation::NotConfirmed { why } => format!("not confirmed: {why}"),
+    };
+    format!("  {place}: {kind}: {}\n    with {call}\n    {confirmation}", finding.message)
 }
 
 fn disagreements(files: &[FileReport]) -> Vec<String> {

@@ -162,6 +162,7 @@ impl Unit {
             case,
             test,
             observation: None,
+            confirmation: branchwise_generate::Confirmation::default(),
         });
     }
 }

@@ -1,0 +1,114 @@
+//! Findings confirmed natively: by the signal that ended the run, or by what the sanitizers say of it.
+
+use branchwise_replay::{Harness, NativeEnd, ReplayError, SanitizedRun, SanitizerReport, TestCase};
+
+use crate::result::{Confirmation, Finding, FindingKind};
+
+/// Confirms what can be confirmed. The sanitized build is made only if a native end does not tell enough.
+pub(crate) fn confirm(harness: &mut Harness, findings: &mut [Finding]) {
+    let mut open: Vec<&mut Finding> = Vec::new();
+    for finding in findings {
+        match by_native_end(finding) {
+            Some(by) => finding.confirmation = Confirmation::Confirmed { by },
+            None if finding.kind == FindingKind::UninitialisedRead => {
+                let why = "neither the native run nor these sanitizers see values that were never written".to_string();
+                finding.confirmation = Confirmation::NotConfirmed { why };
+            }
+            None => open.push(finding),
+        }
+    }
+    if open.is_empty() {
+        return;
+    }
+    let cases: Vec<TestCase> = open.iter().map(|finding| finding.case.clone()).collect();
+    let runs = harness.run_sanitized(&cases);
+    for (index, finding) in open.into_iter().enumerate() {
+        finding.confirmation = by_sanitizers(finding, runs.as_ref().map(|runs| &runs[index]));
+    }
+}
+
+/// The ends that are what the finding says.
+fn by_native_end(finding: &Finding) -> Option<String> {
+    let signal = match finding.observation.as_ref()?.end {
+        NativeEnd::Signal(signal) => signal,
+        NativeEnd::TimeLimit if finding.kind == FindingKind::DoesNotReturn => {
+            return Some("the native run, which was stopped at its time limit".to_string());
+        }
+        _ => return None,
+    };
+    let expected: &[(i32, &str)] = match finding.kind {
+        FindingKind::DivisionByZero => &[(SIGFPE, "SIGFPE")],
+        FindingKind::OutOfBounds
+        | FindingKind::NullDereference
+        | FindingKind::InvalidPointer
+        | FindingKind::WriteToConstant
+        | FindingKind::UseAfterReturn
+        | FindingKind::UseAfterFree
+        | FindingKind::DoesNotReturn => &[(SIGSEGV, "SIGSEGV"), (SIGBUS, "SIGBUS")],
+        FindingKind::AssertFailed | FindingKind::Abort => &[(SIGABRT, "SIGABRT"), (SIGILL, "SIGILL")],
+        // The C library's checks abort; what it takes for a piece of the heap may also lie nowhere.
+        FindingKind::DoubleFree | FindingKind::InvalidFree => &[(SIGABRT, "SIGABRT"), (SIGSEGV, "SIGSEGV")],
+        // The division of the smallest number by -1 traps; other overflows do not.
+        FindingKind::SignedOverflow => &[(SIGFPE, "SIGFPE")],
+        FindingKind::ShiftTooFar | FindingKind::FloatOutOfRange | FindingKind::UninitialisedRead => &[],
+    };
+    let (_, name) = expected.iter().find(|(number, _)| *number == signal)?;
+    Some(format!("signal {name} of the native run"))
+}
+
+const SIGILL: i32 = 4;
+const SIGABRT: i32 = 6;
+const SIGBUS: i32 = 7;
+const SIGFPE: i32 = 8;
+const SIGSEGV: i32 = 11;
+
+fn by_sanitizers(finding: &Finding, run: Result<&SanitizedRun, &ReplayError>) -> Confirmation {
+    let run = match run {
+        Ok(run) => run,
+        Err(error) => {
+            return Confirmation::NotConfirmed { why: format!("the sanitized build could not be used: {error}") };
+        }
+    };
+    match run.reports.iter().find(|report| fits(finding, report)) {
+        Some(SanitizerReport { sanitizer, what, .. }) => Confirmation::Confirmed { by: format!("{sanitizer}: {what}") },
+        None if run.reports.is_empty() => {
+            Confirmation::NotConfirmed { why: "the sanitizers report nothing for this input".to_string() }
+        }
+        None => {
+            let first = &run.reports[0];
+            let why = format!("the sanitizers report something else: {}: {}", first.sanitizer, first.what);
+            Confirmation::NotConfirmed { why }
+        }
+    }
+}
+
+/// Whether a report speaks of this finding: at its line, where the sanitizer knows lines, and of its kind.
+fn fits(finding: &Finding, report: &SanitizerReport) -> bool {
+    let same_line = match (report.line, finding.place) {
+        (Some(line), Some(place)) => line == place.line,
+        _ => true,
+    };
+    let words: &[&str] = match finding.kind {
+        FindingKind::SignedOverflow => &["signed integer overflow", "negation of", "division of"],
+        FindingKind::ShiftTooFar => &["shift"],
+        FindingKind::DivisionByZero => &["division by zero", "FPE"],
+        FindingKind::NullDereference => &["null pointer", "SEGV"],
+        FindingKind::OutOfBounds => {
+            &["out of bounds", "buffer-overflow", "buffer-underflow", "negative-size", "overflowed to", "SEGV"]
+        }
+        FindingKind::InvalidPointer => &["SEGV", "out of bounds", "wild", "misaligned"],
+        FindingKind::WriteToConstant => &["SEGV"],
+        FindingKind::UseAfterReturn => &["use-after-return", "use-after-scope", "null pointer", "SEGV"],
+        FindingKind::UseAfterFree => &["use-after-free", "SEGV"],
+        FindingKind::DoubleFree => &["double-free", "ABRT"],
+        FindingKind::InvalidFree => &["attempting free", "bad-free", "ABRT"],
+        FindingKind::FloatOutOfRange => &["outside the range of representable values"],
+        FindingKind::AssertFailed | FindingKind::Abort => &["ABRT", "ILL"],
+        FindingKind::DoesNotReturn => &["stack-overflow"],
+        FindingKind::UninitialisedRead => &[],
+    };
+    let integer_overflow = report.what.contains("integer overflow");
+    same_line
+        && words.iter().any(|word| report.what.contains(word))
+        && (!integer_overflow || finding.kind == FindingKind::SignedOverflow)
+}
