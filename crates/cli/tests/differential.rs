@@ -1,27 +1,120 @@
 //! Random programs without undefined behaviour: what the executor predicts is what the compiled program does, no finding
 //! is reported, and no outcome that is called infeasible is ever taken natively, however many inputs are thrown at it.
+//! Programs of csmith: the same decisions and the same checksum. Every fixture on random inputs: the same path and results.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use csmith::Outcome as Csmith;
 use serde_json::Value as Json;
 
 use random_c::{Program, Size};
 
+#[path = "support/csmith.rs"]
+mod csmith;
+#[path = "support/fixture.rs"]
+mod fixture;
+#[path = "support/native.rs"]
+mod native;
 #[path = "support/random_c.rs"]
 mod random_c;
+#[path = "support/random_inputs.rs"]
+mod random_inputs;
 #[path = "support/tool.rs"]
 mod tool;
+#[path = "support/workers.rs"]
+mod workers;
 
 const LARGE_PROGRAMS: u64 = 25;
 const SMALL_PROGRAMS: u64 = 40;
 const NATIVE_CALLS: u32 = 300_000;
 
+/// `BRANCHWISE_CSMITH=N` takes so many.
+const CSMITH_PROGRAMS: u64 = 40;
+/// `BRANCHWISE_INPUTS=N` takes so many.
+const INPUTS_OF_A_FIXTURE: u64 = 3;
+const CSMITH_PROGRAMS_TO_GENERATE_FOR: u64 = 3;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
+}
+
 /// `BRANCHWISE_SEED=N` starts elsewhere.
+fn first_seed() -> u64 {
+    number("BRANCHWISE_SEED", 1)
+}
+
+/// Tests with workers of their own: one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn csmith_programs_mean_what_they_do_natively() {
+    let _alone = alone();
+    let seeds: Vec<u64> = (first_seed()..).take(number("BRANCHWISE_CSMITH", CSMITH_PROGRAMS) as usize).collect();
+    let outcomes = workers::map(&seeds, |&seed| csmith::compare(seed));
+    let count = |wanted: fn(&Csmith) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
+    let same = count(|outcome| *outcome == Csmith::Same);
+    let endless = count(|outcome| *outcome == Csmith::Endless);
+    let unsupported = count(|outcome| matches!(outcome, Csmith::Unsupported(_)));
+    let others = seeds.iter().zip(&outcomes).filter(|(_, outcome)| **outcome != Csmith::Same);
+    let others: Vec<String> = others.map(|(seed, outcome)| format!("csmith --seed {seed}: {outcome:?}")).collect();
+    let all = seeds.len();
+    let summary = format!(
+        "of {all} programs {same} the same, {endless} endless, {unsupported} unsupported:\n{}\n",
+        others.join("\n")
+    );
+    println!("{summary}");
+    assert_eq!(same + endless + unsupported, all, "{summary}");
+    assert!(unsupported * 50 <= all && endless * 5 <= all, "{summary}");
+}
+
+#[test]
+fn fixtures_do_natively_what_is_predicted_for_random_inputs() {
+    let _alone = alone();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    let entries = fs::read_dir(folder).expect("the folder of fixtures can be read").flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let wanted = std::env::var("BRANCHWISE_FIXTURES").unwrap_or_default();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    paths.retain(|path| fixture::file_name(path).contains(&wanted));
+    paths.sort();
+    let inputs = number("BRANCHWISE_INPUTS", INPUTS_OF_A_FIXTURE);
+    let compared = workers::map(&paths, |path| random_inputs::compare(path, inputs));
+    let total: usize = compared.iter().map(|compared| compared.inputs).sum();
+    let wrong: Vec<String> = compared.into_iter().flat_map(|compared| compared.wrong).collect();
+    println!("{total} inputs of {} fixtures", paths.len());
+    assert!(wrong.is_empty(), "{} differences of {total} inputs:\n{}\n", wrong.len(), wrong.join("\n"));
+    assert!(total * 10 >= paths.len() * inputs as usize * 9, "only {total} inputs of {} fixtures", paths.len());
+}
+
+/// Their functions have inputs of every shape: structures of bit-fields, unions, pointers to pointers.
+#[test]
+fn tests_are_generated_for_csmith_programs() {
+    let _alone = alone();
+    let seeds: Vec<u64> = (first_seed()..).take(CSMITH_PROGRAMS_TO_GENERATE_FOR as usize).collect();
+    let wrong: Vec<String> = workers::map(&seeds, |&seed| generation_differences(seed)).into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{} differences:\n{}\n", wrong.len(), wrong.join("\n"));
+}
+
+fn generation_differences(seed: u64) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let json = csmith::write(seed, folder.path())
+        .and_then(|path| tool::generate(&path, &["--steps", "20"], &csmith::flags(), folder.path()).json());
+    let wrong = match json {
+        Ok(json) => disagreements(&json),
+        Err(error) => vec![error],
+    };
+    wrong.into_iter().map(|what| format!("csmith --seed {seed}: {what}")).collect()
+}
+
 fn check(size: Size, programs: u64) {
-    let first: u64 = std::env::var("BRANCHWISE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let first = first_seed();
     let wrong: Vec<String> = (first..first + programs).flat_map(|seed| differences(seed, size)).collect();
     assert!(wrong.is_empty(), "{} differences:\n{}\n", wrong.len(), wrong.join("\n"));
 }
@@ -63,10 +156,7 @@ fn compare(program: &Program, size: Size, path: &Path, folder: &Path) -> Result<
 }
 
 fn report_differences(json: &Json) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for disagreement in json["replay"]["disagreements"].as_array().into_iter().flatten() {
-        wrong.push(format!("disagreement: {}", disagreement["what"]));
-    }
+    let mut wrong = disagreements(json);
     for finding in json["findings"].as_array().into_iter().flatten() {
         wrong.push(format!("finding {} at line {} in a program that is defined", finding["kind"], finding["line"]));
     }
@@ -77,6 +167,11 @@ fn report_differences(json: &Json) -> Vec<String> {
         }
     }
     wrong
+}
+
+fn disagreements(json: &Json) -> Vec<String> {
+    let disagreements = json["replay"]["disagreements"].as_array().into_iter().flatten();
+    disagreements.map(|disagreement| format!("disagreement: {}", disagreement["what"])).collect()
 }
 
 type Outcome = (u64, u64, bool);

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use expect_test::expect;
@@ -19,9 +18,8 @@ mod fixture;
 mod judge;
 #[path = "support/tool.rs"]
 mod tool;
-
-/// How many processes run at a time.
-const WORKERS: usize = 2;
+#[path = "support/workers.rs"]
+mod workers;
 
 /// Each test runs its own workers: one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -50,19 +48,7 @@ fn named(names: &[&str]) -> Vec<PathBuf> {
 
 /// Checks the files on a few workers; panics with everything that is wrong, in the order of the files.
 fn check_all(paths: &[PathBuf], check: impl Fn(&Path) -> Vec<String> + Sync) {
-    let next = AtomicUsize::new(0);
-    let wrong = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..WORKERS {
-            scope.spawn(|| {
-                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let differences = check(path);
-                    wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(differences);
-                }
-            });
-        }
-    });
-    let mut wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut wrong: Vec<String> = workers::map(paths, |path| check(path)).into_iter().flatten().collect();
     wrong.sort();
     assert!(wrong.is_empty(), "{} differences in {} files:\n{}\n", wrong.len(), paths.len(), wrong.join("\n"));
 }

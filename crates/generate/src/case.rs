@@ -10,7 +10,7 @@ use branchwise_symbolic::{Cell, Content, InputKey, Path, Session, ShapeId};
 use crate::stdin::standard_input;
 
 /// The inputs that the model describes, as far as this path asked for them.
-pub(crate) fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
+pub fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
     let mut builder =
         Builder { session, model, evaluator: Evaluator::new(), objects: Vec::new(), placed: BTreeMap::new() };
     let calls = path.calls.iter().zip((0..=session.calls_before()).rev());

@@ -17,6 +17,8 @@ mod verdicts;
 
 pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
+pub use case::test_case;
+pub use replayed::disagreement;
 pub use result::*;
 pub use settings::{FunctionSettings, Scope, Settings};
 pub use unit::{Subject, UnitReport, Workplace, conclude};

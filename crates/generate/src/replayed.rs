@@ -2,7 +2,7 @@
 
 use branchwise_goals::{GoalId, Ledger};
 use branchwise_replay::{Blob, Harness, NativeEnd, Observation, ReplayError};
-use branchwise_symbolic::{Output, PathEnd};
+use branchwise_symbolic::{Output, Path, PathEnd};
 
 use crate::explore::Attempt;
 
@@ -41,8 +41,24 @@ impl Replayed {
 
     /// How the native run differs from the prediction, if it does.
     pub(crate) fn disagreement(&self) -> Option<String> {
-        let predicted = &self.attempt.path;
-        let ended = matches!(predicted.end, PathEnd::Returned | PathEnd::Exited { .. }) && !self.observation.truncated;
+        disagreement(&self.attempt.path, &self.observation)
+    }
+}
+
+/// How a native run differs from the path that was predicted for its inputs, if it does.
+pub fn disagreement(predicted: &Path, native: &Observation) -> Option<String> {
+    Comparison { predicted, native }.disagreement()
+}
+
+struct Comparison<'a> {
+    predicted: &'a Path,
+    native: &'a Observation,
+}
+
+impl Comparison<'_> {
+    fn disagreement(&self) -> Option<String> {
+        let ended =
+            matches!(self.predicted.end, PathEnd::Returned | PathEnd::Exited { .. }) && !self.native.truncated;
         self.map_disagreement()
             .or_else(|| self.event_disagreement(ended))
             .or_else(|| self.end_disagreement())
@@ -50,12 +66,12 @@ impl Replayed {
     }
 
     fn map_disagreement(&self) -> Option<String> {
-        let event = self.attempt.path.notes.off_the_map?;
+        let event = self.predicted.notes.off_the_map?;
         Some(format!("the control-flow graph knows no way to {event:?}"))
     }
 
     fn event_disagreement(&self, complete: bool) -> Option<String> {
-        let (predicted, native) = (&self.attempt.path.events, &self.observation.events);
+        let (predicted, native) = (&self.predicted.events, &self.native.events);
         let differs = predicted.iter().zip(native).position(|(left, right)| left != right);
         if let Some(at) = differs {
             return Some(format!("decision {}: predicted {:?}, native {:?}", at + 1, predicted[at], native[at]));
@@ -64,14 +80,14 @@ impl Replayed {
         let fits = if complete {
             predicted.len() == native.len()
         } else {
-            predicted.len() <= native.len() || self.observation.truncated
+            predicted.len() <= native.len() || self.native.truncated
         };
         (!fits).then_some(lengths)
     }
 
     fn end_disagreement(&self) -> Option<String> {
-        let native = self.observation.end;
-        let fits = match &self.attempt.path.end {
+        let native = self.native.end;
+        let fits = match &self.predicted.end {
             PathEnd::Returned => native == NativeEnd::Returned,
             PathEnd::Exited { status: Some(status) } => {
                 native == NativeEnd::Exited(status & 0xff) || native == NativeEnd::Exited(*status)
@@ -79,20 +95,20 @@ impl Replayed {
             PathEnd::Exited { status: None } => matches!(native, NativeEnd::Exited(_)),
             _ => native != NativeEnd::Rejected,
         };
-        (!fits).then(|| format!("predicted end {:?}, native {native:?}", self.attempt.path.end))
+        (!fits).then(|| format!("predicted end {:?}, native {native:?}", self.predicted.end))
     }
 
     fn output_disagreement(&self) -> Option<String> {
-        if self.observation.end != NativeEnd::Returned || self.attempt.path.end != PathEnd::Returned {
+        if self.native.end != NativeEnd::Returned || self.predicted.end != PathEnd::Returned {
             return None;
         }
-        self.attempt.path.outputs.iter().find_map(|output| self.output_differs(output))
+        self.predicted.outputs.iter().find_map(|output| self.output_differs(output))
     }
 
     fn output_differs(&self, output: &Output) -> Option<String> {
         let native: &Blob = match output.index {
-            0 => self.observation.result.as_ref()?,
-            index => self.observation.inputs_after.get(index as usize - 1)?.as_ref()?,
+            0 => self.native.result.as_ref()?,
+            index => self.native.inputs_after.get(index as usize - 1)?.as_ref()?,
         };
         let differs = |(&predicted, &native): (&Option<u8>, &u8)| predicted.is_some_and(|byte| byte != native);
         let at = output.bytes.iter().zip(&native.bytes).position(differs)?;

@@ -25,7 +25,7 @@ pub enum Size {
 
 /// The same seed gives the same program.
 pub fn program(seed: u64, size: Size) -> Program {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut random = Random::new(seed);
     let (count, types) = match size {
         Size::Small => (2, &TYPES[..2]),
         Size::Large => (2 + random.below(2), &TYPES[..]),
@@ -47,10 +47,15 @@ impl Size {
     }
 }
 
-struct Random(u64);
+/// A generator of numbers that the same seed repeats.
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

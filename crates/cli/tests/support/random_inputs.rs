@@ -1,0 +1,153 @@
+//! Inputs that nobody solved for: every variable of a function's inputs drawn at random, within what inputs can be.
+
+use std::path::Path as FilePath;
+use std::sync::atomic::AtomicBool;
+
+use branchwise_constraints::{Model, TermId, VariableId, evaluate, holds};
+use branchwise_generate::{disagreement, test_case};
+use branchwise_replay::{NativeEnd, Observation, TestCase};
+use branchwise_symbolic::{Path, PathEnd, Prepared, RunLimits, Session};
+
+use crate::fixture::{Fixture, file_name};
+use crate::native::{Options, Subject};
+use crate::random_c::Random;
+
+/// A path shows new inputs (what a pointer points to, the next value of a feed), which are drawn for the next run.
+const RUNS: usize = 6;
+
+/// How often a condition on the inputs is tried with smaller values.
+const REDRAWS: u32 = 8;
+
+const POINTER_ELEMENTS: u64 = 8;
+
+/// A native run that takes longer is stopped: large inputs make long loops.
+const MILLISECONDS: u64 = 200;
+
+/// What random inputs showed of one file.
+#[derive(Debug, Default)]
+pub struct Compared {
+    pub inputs: usize,
+    pub wrong: Vec<String>,
+}
+
+/// Runs the entry of a fixture on so many random inputs.
+pub fn compare(path: &FilePath, inputs: u64) -> Compared {
+    let mut compared = Compared::default();
+    let name = file_name(path);
+    match Fixture::read(path).and_then(|fixture| compared.fixture(&fixture, inputs)) {
+        Ok(()) => {}
+        Err(error) => compared.wrong.push(error),
+    }
+    compared.wrong.iter_mut().for_each(|wrong| *wrong = format!("{name}: {wrong}"));
+    compared
+}
+
+impl Compared {
+    fn fixture(&mut self, fixture: &Fixture, inputs: u64) -> Result<(), String> {
+        let allocations_fail = fixture.options.iter().any(|option| option == "--malloc-may-fail");
+        let options = Options { flags: &fixture.flags, allocations_fail, milliseconds: MILLISECONDS };
+        let mut subject = Subject::load(&fixture.path, &options)?;
+        let function = subject.function(&fixture.entry).ok_or("the entry is not in the file")?;
+        let prepared = Prepared::new(&subject.program);
+        let mut predicted: Vec<(TestCase, Path)> = Vec::new();
+        for input in 0..inputs {
+            // Every other test calls something else first, where that can change what the function looks at.
+            let Some(session) = prepared.session(function, POINTER_ELEMENTS) else { break };
+            let mut session = session.with_calls_before((input % 2) as u32);
+            let mut random = Random::new(input + 1);
+            if let Some((model, path)) = draw(&mut session, &mut random) {
+                predicted.push((test_case(&session, &model, &path), path));
+            }
+        }
+        if predicted.is_empty() && fixture.trouble.is_none() && inputs > 0 {
+            return Err("no random input satisfies its preconditions".to_string());
+        }
+        let cases: Vec<TestCase> = predicted.iter().map(|(case, _)| case.clone()).collect();
+        let observed = subject.harness.run(&cases).map_err(|error| error.to_string())?;
+        self.inputs = cases.len();
+        for ((case, path), observation) in predicted.iter().zip(&observed) {
+            self.wrong.extend(difference(path, observation).map(|what| format!("{what} with {case:?}")));
+        }
+        Ok(())
+    }
+}
+
+fn difference(path: &Path, observation: &Observation) -> Option<String> {
+    if observation.end == NativeEnd::TimeLimit {
+        // It was stopped: what it did until then must be the beginning.
+        let differs = path.events.iter().zip(&observation.events).position(|(left, right)| left != right);
+        return differs.map(|at| format!("decision {} differs", at + 1));
+    }
+    match (&path.end, observation.end) {
+        (PathEnd::Rejected, NativeEnd::Rejected) => None,
+        (PathEnd::Rejected, end) => Some(format!("predicted that a precondition rejects it, native {end:?}")),
+        _ => disagreement(path, observation),
+    }
+}
+
+/// An input at random and its path. `None` if no drawn values were within what inputs can be.
+fn draw(session: &mut Session<'_>, random: &mut Random) -> Option<(Model, Path)> {
+    let interrupt = AtomicBool::new(false);
+    let limits = RunLimits {
+        instructions: 1_000_000,
+        loop_iterations: 1 << 12,
+        call_depth: 1 << 8,
+        terms: 1 << 20,
+        standard_input: 64,
+        interrupt: &interrupt,
+    };
+    let mut model = Model::new();
+    let mut drawn = 0;
+    for _ in 0..RUNS {
+        let path = session.run(&model, &limits);
+        for index in drawn..session.terms.variable_count() {
+            let variable = VariableId::from_index(index);
+            model.set(variable, value(random, session.terms.variable_width(variable)));
+        }
+        drawn = session.terms.variable_count();
+        satisfy(session, random, &mut model, &domain(&path));
+    }
+    for _ in 0..RUNS {
+        let path = session.run(&model, &limits);
+        let domain = domain(&path);
+        if holds(&session.terms, &model, &domain) {
+            return Some((model, path));
+        }
+        satisfy(session, random, &mut model, &domain);
+    }
+    None
+}
+
+/// What inputs can be, as far as the path looked at them.
+fn domain(path: &Path) -> Vec<TermId> {
+    let before = path.decisions.iter().flat_map(|decision| &decision.domain);
+    before.chain(&path.domain).copied().collect()
+}
+
+/// Draws smaller and smaller values for what breaks a condition.
+fn satisfy(session: &Session<'_>, random: &mut Random, model: &mut Model, domain: &[TermId]) {
+    for &condition in domain {
+        for redraw in 1..=REDRAWS {
+            if evaluate(&session.terms, model, condition) == 1 {
+                break;
+            }
+            for &variable in session.terms.variables(condition).iter() {
+                model.set(variable, u128::from(random.below(1 << (REDRAWS - redraw))));
+            }
+        }
+    }
+}
+
+/// Small numbers of both signs, bytes of texts, numbers near powers of two, and any.
+fn value(random: &mut Random, width: u32) -> u128 {
+    let small = u128::from(random.below(9));
+    let value = match random.below(6) {
+        0 => small,
+        1 => small.wrapping_neg(),
+        2 => u128::from(b' ') + u128::from(random.below(95)),
+        3 => (1u128 << random.below(u64::from(width))).wrapping_add(small).wrapping_sub(4),
+        4 => u128::from(random.below(256)),
+        _ => u128::from(random.below(1 << 40)) << 24 ^ u128::from(random.below(1 << 40)),
+    };
+    if width < 128 { value & ((1 << width) - 1) } else { value }
+}
