@@ -221,29 +221,6 @@ fn inline_assembly_and_functions_that_nobody_defines() {
         &[("odd.c", text)],
         &["odd.c", "--steps", "300"],
         expect![[r#"
-<<<<<<< HEAD
-        ---- stdout
-        function  goals  covered     %  infeasible  unknown  tests time
-        ─
-        f             2        1  50.0           0        1      1 TIME
-        g             4        4   100           0        0      3 TIME
-        h             2        2   100           0        0      2 TIME
-        ─
-        total         8        7  87.5           0        1      6 TIME
-
-        Not covered:
-          odd.c:2:73: 'y == 7' true: unknown: not supported yet: inline assembly at odd.c:2; test 1 came closest
-
-        7 of 8 branch outcomes covered (87.5 %) by 6 tests
-        Tests written to branchwise-out/odd_test.c
-        ---- stderr
-        [1/3] f: 0 of 2 goals reached
-        [2/3] g: 4 of 4 goals reached
-        [3/3] h: 2 of 2 goals reached
-        replaying 6 tests
-        ---- exit status 0
-    "#]],
-=======
             ---- stdout
             function  goals  covered     %  infeasible  unknown  tests time
             ─
@@ -265,7 +242,6 @@ fn inline_assembly_and_functions_that_nobody_defines() {
             replaying 6 tests
             ---- exit status 0
         "#]],
->>>>>>> mergepre
     );
 }
 
@@ -274,14 +250,7 @@ fn a_requirement_that_is_missed() {
     let text = "int f(int x) {\n    if (x > 100) return 1;\n    __asm__(\"incl %0\" : \"+r\"(x));\n    \
                 return x == 7 ? 2 : 3;\n}\n";
     check(
-<<<<<<< HEAD
-        &[(
-            "half.c",
-            "int f(int x) {\n  int y = 0;\n  if (x > 100) return 1;\n  __asm__(\"movl %1, %0\" : \"=r\"(y) : \"r\"(x));\n  return y > 3 ? 2 : 3;\n}\n",
-        )],
-=======
         &[("half.c", text)],
->>>>>>> mergepre
         &["half.c", "--require", "90", "--steps", "300"],
         expect![[r#"
             ---- stdout
@@ -292,11 +261,7 @@ fn a_requirement_that_is_missed() {
             total         4        3  75.0           0        1      2 TIME
 
             Not covered:
-<<<<<<< HEAD
-              half.c:5:10: 'y > 3' true: unknown: not supported yet: inline assembly at half.c:4; test 1 came closest
-=======
               half.c:4:12: 'x == 7' true: unknown: not supported yet: inline assembly at half.c:3; test 1 came closest
->>>>>>> mergepre
 
             3 of 4 branch outcomes covered (75.0 %) by 2 tests
             Tests written to branchwise-out/half_test.c

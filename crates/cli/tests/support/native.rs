@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use branchwise_frontend::{Source, Toolchain, analyse, compile_bitcode, let_allocations_fail, lower, with_user_columns};
+use branchwise_frontend::{
+    Source, Toolchain, analyse, compile_bitcode, let_allocations_fail, lower, with_user_columns,
+};
 use branchwise_program::map::Language;
 use branchwise_program::{FunctionId, Program, verify};
 use branchwise_replay::{Harness, Limits, Sources, Tools};
