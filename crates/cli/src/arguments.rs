@@ -92,6 +92,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, value_name = "FORMAT", default_values_t = [Emit::C])]
     pub emit: Vec<Emit>,
 
+    /// Make the file's static variables inputs, instead of reaching their values by calls
+    #[arg(long)]
+    pub set_statics: bool,
+
     /// Let calls of malloc() and its like also fail, each as the test says
     #[arg(long)]
     pub malloc_may_fail: bool,

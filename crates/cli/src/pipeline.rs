@@ -39,8 +39,9 @@ impl Workshop {
         Ok(Workshop { toolchain, tools })
     }
 
-    pub fn load(&self, file: &Path, flags: &[String], config: &Config) -> Result<Loaded, CliError> {
-        let mut unit = analyse(&self.toolchain, file, flags, &config.declarations())?;
+    pub fn load(&self, source: Source<'_>, config: &Config) -> Result<Loaded, CliError> {
+        let file = source.path;
+        let mut unit = analyse(&self.toolchain, source, &config.declarations())?;
         unit.map.stub_results = config.stub_results.clone();
         let folder =
             tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
@@ -73,16 +74,11 @@ impl Workshop {
 /// The map alone, for `branchwise map`.
 pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
     let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
-    Ok(analyse(&toolchain, file, flags, &Declarations::new())?.map)
+    let source = Source { path: file, flags, set_statics: false };
+    Ok(analyse(&toolchain, source, &Declarations::new())?.map)
 }
 
-fn analyse(
-    toolchain: &Toolchain,
-    file: &Path,
-    flags: &[String],
-    declarations: &Declarations,
-) -> Result<Unit, CliError> {
-    let source = Source { path: file, flags };
+fn analyse(toolchain: &Toolchain, source: Source<'_>, declarations: &Declarations) -> Result<Unit, CliError> {
     branchwise_frontend::analyse_declared(toolchain, &source, declarations).map_err(|error| frontend_error(&error))
 }
 

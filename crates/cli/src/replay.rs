@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use branchwise_frontend::Source;
 use branchwise_goals::{Ledger, branch_goals};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
@@ -43,7 +44,8 @@ fn replay_file(workshop: &Workshop, file: &StoredFile) -> Result<Vec<Row>, CliEr
     std::env::set_current_dir(&file.folder)
         .map_err(|cause| CliError::input(format!("cannot enter {}", file.folder.display())).with_cause(cause))?;
     let config = Config::read(file.config.as_deref())?;
-    let loaded = workshop.load(existing(&source, &file.source), &file.flags, &config)?;
+    let path = existing(&source, &file.source);
+    let loaded = workshop.load(Source { path, flags: &file.flags, set_statics: file.set_statics }, &config)?;
     // A suite says for each test which allocations fail; where it says nothing, none does.
     let loaded = loaded.with_failing_allocations();
     let map = &loaded.program.map;

@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use branchwise_frontend::Source;
 use branchwise_generate::{
     Progress, ReplaySummary, Report, Routes, Settings, Subject, UnitReport, Workers, Workplace, conclude,
 };
@@ -41,6 +42,8 @@ pub struct Work<'a> {
     pub settings: &'a Settings,
     /// Whether an allocation fails is an input.
     pub malloc_may_fail: bool,
+    /// Static variables are inputs too.
+    pub set_statics: bool,
     pub jobs: NonZeroUsize,
 }
 
@@ -247,7 +250,8 @@ impl Schedule<'_> {
     fn open(&self, index: usize) -> Result<OpenFile, CliError> {
         let Work { workshop, sources, names, config, .. } = self.work;
         let source = &sources[index];
-        let mut loaded = workshop.load(&source.path, &source.flags, config)?;
+        let named = Source { path: &source.path, flags: &source.flags, set_statics: self.work.set_statics };
+        let mut loaded = workshop.load(named, config)?;
         if self.work.malloc_may_fail {
             loaded = loaded.with_failing_allocations();
         }

@@ -43,7 +43,15 @@ pub(crate) fn analyse(
     }
     let flags = clean_flags(source.flags);
     let preprocessed = preprocess(toolchain, source.path, &flags)?;
-    let mut job = Job { toolchain, path: source.path, absolute, flags, preprocessed, declarations };
+    let mut job = Job {
+        toolchain,
+        path: source.path,
+        absolute,
+        flags,
+        preprocessed,
+        declarations,
+        set_statics: source.set_statics,
+    };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || job.run());
         let failed = |cause: String| FrontendError::ToolFailed { tool: "the analysis".into(), cause };
@@ -60,6 +68,7 @@ struct Job<'a> {
     /// The user's text, and behind it the functions that check preconditions.
     preprocessed: String,
     declarations: &'a Declarations,
+    set_statics: bool,
 }
 
 impl Job<'_> {
@@ -80,7 +89,7 @@ impl Job<'_> {
             types: Types::default(),
             map: Map::default(),
             macros: MacroTable::of_unit(original.root()),
-            globals: Globals::of_unit(&declarations),
+            globals: Globals::of_unit(&declarations, self.set_statics),
             insertions: Vec::new(),
             points: Vec::new(),
             stubs: String::new(),

@@ -24,11 +24,12 @@ pub(crate) struct Mentions {
 }
 
 impl<'u> Globals<'u> {
-    /// Non-static, non-const variables of the user's files with a complete type.
-    pub fn of_unit(declarations: &[Cursor<'u>]) -> Globals<'u> {
+    /// Non-const variables of the user's files with a complete type, and static ones where those are set, too.
+    pub fn of_unit(declarations: &[Cursor<'u>], set_statics: bool) -> Globals<'u> {
         let mut globals = Globals { variables: Vec::new(), numbers: HashMap::new() };
         for &cursor in declarations.iter().filter(|cursor| cursor.kind() == CXCursor_VarDecl) {
-            if !cursor.in_system_header() && can_be_input(cursor) {
+            let settable = set_statics || !cursor.has_internal_linkage();
+            if settable && !cursor.in_system_header() && can_be_input(cursor) {
                 globals.add(cursor);
             }
         }
@@ -116,7 +117,7 @@ fn can_be_input(cursor: Cursor<'_>) -> bool {
         element = element.element();
         constant |= element.is_const();
     }
-    complete && !constant && !cursor.has_internal_linkage()
+    complete && !constant
 }
 
 /// Adds to every function what the functions it mentions mention, until nothing changes.

@@ -45,6 +45,8 @@ pub use toolchain::Toolchain;
 pub struct Source<'a> {
     pub path: &'a Path,
     pub flags: &'a [String],
+    /// Static variables of the file are inputs too, whatever the program would let them be.
+    pub set_statics: bool,
 }
 
 /// One analysed translation unit.

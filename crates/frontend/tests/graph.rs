@@ -10,7 +10,7 @@ fn check(text: &str, expected: Expect) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample.c");
     std::fs::write(&path, text).unwrap();
-    let unit = analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[] }).unwrap();
+    let unit = analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap();
     expected.assert_eq(&function_text(&unit, "f"));
 }
 

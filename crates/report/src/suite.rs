@@ -75,6 +75,8 @@ pub struct Origin<'a> {
     pub folder: &'a Path,
     /// The file with preconditions and domains, where there was one.
     pub config: Option<&'a Path>,
+    /// The tests set static variables.
+    pub set_statics: bool,
 }
 
 /// Writes everything into `folder`, which is made where it does not exist.

@@ -28,6 +28,9 @@ pub struct StoredFile {
     /// The configuration that the tests were generated with; it may be relative to the folder, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<PathBuf>,
+    /// The tests set static variables.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub set_statics: bool,
     pub functions: Vec<StoredFunction>,
 }
 
@@ -151,6 +154,7 @@ fn stored_file(file: &FileReport, origin: Origin<'_>) -> StoredFile {
         folder: origin.folder.to_owned(),
         flags: file.flags.to_vec(),
         config: origin.config.map(Path::to_owned),
+        set_statics: origin.set_statics,
         functions: functions.collect(),
     }
 }

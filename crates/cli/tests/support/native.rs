@@ -28,7 +28,7 @@ impl Subject {
     pub fn load(file: &Path, options: &Options<'_>) -> Result<Self, String> {
         let toolchain = Toolchain::find().map_err(|error| error.to_string())?;
         let tools = Tools::find().map_err(|error| error.to_string())?;
-        let source = Source { path: file, flags: options.flags };
+        let source = Source { path: file, flags: options.flags, set_statics: false };
         let mut unit = analyse(&toolchain, &source).map_err(|error| error.to_string())?;
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let bitcode = folder.path().join("unit.bc");

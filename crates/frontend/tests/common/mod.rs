@@ -33,7 +33,8 @@ fn c_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 pub fn analyse_sample(toolchain: &Toolchain, path: &Path) -> Unit {
-    analyse(toolchain, &Source { path, flags: &[] }).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    analyse(toolchain, &Source { path, flags: &[], set_statics: false })
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Runs a program and gives its output; its failure fails the test with what it said.
