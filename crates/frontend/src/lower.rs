@@ -24,6 +24,7 @@ mod memory;
 mod module;
 mod passes;
 mod shape;
+mod wide;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

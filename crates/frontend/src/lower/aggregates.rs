@@ -81,7 +81,8 @@ impl<'m> FunctionLowering<'_, 'm> {
         Ok(to.iter().map(|target| self.gather(&from, &values, target)).collect())
     }
 
-    fn gather(&mut self, from: &[Part], values: &[Operand], target: &Part) -> Operand {
+    /// What overlaps the target, put together; its other bits are zero.
+    pub fn gather(&mut self, from: &[Part], values: &[Operand], target: &Part) -> Operand {
         let (start, end) = (target.bit_offset, target.bit_offset + u64::from(target.width));
         let mut whole = Operand::Constant(0);
         for (part, &value) in from.iter().zip(values) {

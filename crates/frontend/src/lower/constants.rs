@@ -6,11 +6,13 @@ use super::Unsupported;
 use super::function::FunctionLowering;
 use super::llvm::{Type, TypeKind, Value, ValueKind};
 use super::module::ModuleLowering;
+use super::wide::is_wide;
 
 impl<'m> FunctionLowering<'_, 'm> {
     /// The operands of a constant. Constant expressions that do not fold emit instructions here.
     pub fn constant(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {
         match value.kind() {
+            ValueKind::LLVMConstantIntValueKind if is_wide(value.ty()) => words(value),
             ValueKind::LLVMConstantIntValueKind => known(value, value.integer()),
             ValueKind::LLVMConstantFPValueKind => known(value, value.float_bits()),
             ValueKind::LLVMConstantPointerNullValueKind | ValueKind::LLVMConstantAggregateZeroValueKind => {
@@ -75,6 +77,11 @@ fn known(value: Value<'_>, bits: Option<u128>) -> Result<Vec<Operand>, Unsupport
     Ok(vec![Operand::Constant(bits)])
 }
 
+fn words(value: Value<'_>) -> Result<Vec<Operand>, Unsupported> {
+    let words = value.integer_words().ok_or_else(|| Unsupported(format!("a constant of type {}", value.ty().spelling())))?;
+    Ok(words.into_iter().map(|word| Operand::Constant(u128::from(word))).collect())
+}
+
 fn element_count(ty: Type<'_>) -> u32 {
     match ty.elements() {
         Some((_, count)) => u32::try_from(count).unwrap_or(u32::MAX),
@@ -136,6 +143,10 @@ impl<'m> InitializerWriter<'_, 'm> {
         let size = self.module.view.abi_size(value.ty());
         if let Some(bits) = value.integer().or_else(|| value.float_bits()) {
             return self.write_number(bits, at, size);
+        }
+        if let Some(words) = value.integer_words() {
+            let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+            return self.write_bytes(&bytes[..bytes.len().min(size as usize)], at);
         }
         match self.address(value) {
             Operand::Constant(bits) => self.write_number(bits, at, size),

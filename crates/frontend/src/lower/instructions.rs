@@ -5,6 +5,7 @@ use branchwise_program::code::{BinaryOp, CastOp, FloatOp, Operand};
 use super::Unsupported;
 use super::function::FunctionLowering;
 use super::llvm::{Opcode, Value};
+use super::wide::concerns_wide;
 
 pub type Parts = Result<Vec<Operand>, Unsupported>;
 
@@ -12,6 +13,9 @@ impl<'m> FunctionLowering<'_, 'm> {
     /// Emits one instruction and gives the operands that stand for its value.
     pub fn instruction(&mut self, value: Value<'m>) -> Parts {
         let Some(opcode) = value.opcode() else { return Err(Unsupported::new("a value of an unknown kind")) };
+        if concerns_wide(value) {
+            return self.wide(opcode, value);
+        }
         match opcode {
             Opcode::LLVMAdd => self.binary(BinaryOp::Add, value),
             Opcode::LLVMSub => self.binary(BinaryOp::Sub, value),

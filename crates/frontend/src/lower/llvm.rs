@@ -156,6 +156,16 @@ impl<'m> Type<'m> {
     }
 }
 
+/// `words * factor + addend`, without what does not fit.
+fn multiply_and_add(words: &mut [u64], factor: u64, addend: u64) {
+    let mut carry = u128::from(addend);
+    for word in words {
+        let product = u128::from(*word) * u128::from(factor) + carry;
+        *word = product as u64;
+        carry = product >> 64;
+    }
+}
+
 /// SAFETY: `message` must be a string that LLVM allocated for its caller.
 pub unsafe fn owned_message(message: *mut std::ffi::c_char) -> String {
     if message.is_null() {
@@ -311,6 +321,26 @@ impl<'m> Value<'m> {
         let digits = text.split_whitespace().last()?;
         let value = digits.parse::<i128>().map(|value| value as u128).or_else(|_| digits.parse::<u128>()).ok()?;
         (width <= 128).then(|| if width == 128 { value } else { value & ((1 << width) - 1) })
+    }
+    /// The value of an integer constant of any width in words of 64 bits, the lowest first.
+    pub fn integer_words(self) -> Option<Vec<u64>> {
+        let width = self.ty().integer_width().filter(|_| self.kind() == ValueKind::LLVMConstantIntValueKind)?;
+        // SAFETY: the message is ours to free.
+        let text = unsafe { owned_message(LLVMPrintValueToString(self.0)) };
+        let number = text.split_whitespace().last()?;
+        let digits = number.strip_prefix('-').unwrap_or(number);
+        let mut words = vec![0u64; width.div_ceil(64) as usize];
+        for digit in digits.chars() {
+            multiply_and_add(&mut words, 10, u64::from(digit.to_digit(10)?));
+        }
+        if digits.len() < number.len() {
+            words.iter_mut().for_each(|word| *word = !*word);
+            multiply_and_add(&mut words, 1, 1);
+        }
+        if !width.is_multiple_of(64) {
+            *words.last_mut()? &= (1 << (width % 64)) - 1;
+        }
+        Some(words)
     }
     /// The bit pattern of a floating-point constant.
     pub fn float_bits(self) -> Option<u128> {

@@ -7,6 +7,7 @@ use branchwise_program::code::Width;
 
 use super::Unsupported;
 use super::llvm::{ModuleView, Type, TypeKind};
+use super::wide::{is_wide, words};
 
 /// One register of a flattened value.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -38,7 +39,10 @@ impl<'m> Shapes<'m> {
             return shape.clone();
         }
         let mut parts = Vec::new();
-        let shape = self.flatten(ty, 0, &mut parts).map(|()| Shape::from(parts));
+        let shape = match ty.integer_width() {
+            Some(width) if is_wide(ty) => Ok(words(width).collect()),
+            _ => self.flatten(ty, 0, &mut parts).map(|()| Shape::from(parts)),
+        };
         self.known.insert(ty, shape.clone());
         shape
     }
