@@ -130,6 +130,9 @@ fn help_of_generate() {
 
                       [default: c]
 
+                  --set-statics
+                      Make the file's static variables inputs, instead of reaching their values by calls
+
                   --malloc-may-fail
                       Let calls of malloc() and its like also fail, each as the test says
 
@@ -177,6 +180,7 @@ fn short_help_of_generate() {
                   --config <FILE>          File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
                   --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
                   --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
+                  --set-statics            Make the file's static variables inputs, instead of reaching their values by calls
                   --malloc-may-fail        Let calls of malloc() and its like also fail, each as the test says
                   --require <PERCENT>      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
                   --json                   Print one JSON object on standard output instead of the table
