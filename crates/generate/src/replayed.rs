@@ -57,8 +57,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     fn disagreement(&self) -> Option<String> {
-        let ended =
-            matches!(self.predicted.end, PathEnd::Returned | PathEnd::Exited { .. }) && !self.native.truncated;
+        let ended = matches!(self.predicted.end, PathEnd::Returned | PathEnd::Exited { .. }) && !self.native.truncated;
         self.map_disagreement()
             .or_else(|| self.event_disagreement(ended))
             .or_else(|| self.end_disagreement())
