@@ -20,8 +20,6 @@ pub struct Options<'a> {
     pub flags: &'a [String],
     /// Whether an allocation fails is an input.
     pub allocations_fail: bool,
-    /// Processor time of one native run.
-    pub milliseconds: u64,
 }
 
 impl Subject {
@@ -47,8 +45,7 @@ impl Subject {
             language: Language::C,
             map: &program.map,
         };
-        let limits = Limits { milliseconds: options.milliseconds, ..Limits::default() };
-        let harness = Harness::build(&tools, &sources, limits).map_err(|error| error.to_string())?;
+        let harness = Harness::build(&tools, &sources, Limits::default()).map_err(|error| error.to_string())?;
         Ok(Subject { program, harness })
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Model, TermId, VariableId, evaluate, holds};
 use branchwise_generate::{disagreement, test_case};
-use branchwise_replay::{NativeEnd, Observation, TestCase};
+use branchwise_replay::TestCase;
 use branchwise_symbolic::{Path, PathEnd, Prepared, RunLimits, Session};
 
 use crate::fixture::{Fixture, file_name};
@@ -22,9 +22,6 @@ const TRIES: usize = 8;
 const REDRAWS: u32 = 8;
 
 const POINTER_ELEMENTS: u64 = 8;
-
-/// A native run that takes longer is stopped: large inputs make long loops.
-const MILLISECONDS: u64 = 200;
 
 /// What random inputs showed of one file.
 #[derive(Debug, Default)]
@@ -48,7 +45,7 @@ pub fn compare(path: &FilePath, inputs: u64) -> Compared {
 impl Compared {
     fn fixture(&mut self, fixture: &Fixture, inputs: u64) -> Result<(), String> {
         let allocations_fail = fixture.options.iter().any(|option| option == "--malloc-may-fail");
-        let options = Options { flags: &fixture.flags, allocations_fail, milliseconds: MILLISECONDS };
+        let options = Options { flags: &fixture.flags, allocations_fail };
         let mut subject = Subject::load(&fixture.path, &options)?;
         let function = subject.function(&fixture.entry).ok_or("the entry is not in the file")?;
         let prepared = Prepared::new(&subject.program);
@@ -65,19 +62,10 @@ impl Compared {
         let observed = subject.harness.run(&cases).map_err(|error| error.to_string())?;
         self.inputs = cases.len();
         for ((case, path), observation) in predicted.iter().zip(&observed) {
-            self.wrong.extend(difference(path, observation).map(|what| format!("{what} with {case:?}")));
+            self.wrong.extend(disagreement(path, observation).map(|what| format!("{what} with {case:?}")));
         }
         Ok(())
     }
-}
-
-fn difference(path: &Path, observation: &Observation) -> Option<String> {
-    if observation.end == NativeEnd::TimeLimit {
-        // It was stopped: what it did until then must be the beginning.
-        let differs = path.events.iter().zip(&observation.events).position(|(left, right)| left != right);
-        return differs.map(|at| format!("decision {} differs", at + 1));
-    }
-    disagreement(path, observation)
 }
 
 /// An input at random and its path. `None` if the values that were drawn are not within what inputs can be, or break a

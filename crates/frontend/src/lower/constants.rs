@@ -78,7 +78,8 @@ fn known(value: Value<'_>, bits: Option<u128>) -> Result<Vec<Operand>, Unsupport
 }
 
 fn words(value: Value<'_>) -> Result<Vec<Operand>, Unsupported> {
-    let words = value.integer_words().ok_or_else(|| Unsupported(format!("a constant of type {}", value.ty().spelling())))?;
+    let words =
+        value.integer_words().ok_or_else(|| Unsupported(format!("a constant of type {}", value.ty().spelling())))?;
     Ok(words.into_iter().map(|word| Operand::Constant(u128::from(word))).collect())
 }
 
