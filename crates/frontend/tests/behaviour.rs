@@ -31,6 +31,8 @@ fn runtime(unit: &Unit) -> String {
     let mut text = String::from(
         "#include <stdio.h>\n\
          static int values[3]; static unsigned long counts[100000][2];\n\
+         void __bw_feed(void *to, unsigned n, unsigned long size) { __builtin_memset(to, 0, size); }\n\
+         void __bw_assume(int holds) {}\n\
          void __bw_input(void *to, unsigned number) { *(int *)to = values[number % 3]; }\n\
          int __bw_condition(unsigned n, int value) { counts[n][value]++; return value; }\n\
          void __bw_switch(unsigned n, long long value) { printf(\"switch %u %lld\\n\", n, value); }\n\

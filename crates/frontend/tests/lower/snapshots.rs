@@ -619,28 +619,30 @@ unsigned s(void) { unsigned r; __asm__("mov $1, %0" : "=r"(r)); return r; } doub
 _BitInt(256) wide(_BitInt(256) x) { return x + 1; }
 "#,
         expect![[r#"
-            internal global @c.t: 16 bytes align 16 = zero, 0: undefined, 8: undefined
+            internal global @c.t: 16 bytes align 16 = zero, 0: @labels of c+1, 8: @labels of c+2
+            internal constant @labels of c: 5 bytes align 1 = zero
 
             function @f(%0: 64, %1: 32) -> 64
             block0:
-              unsupported "float to float conversion"
-              unsupported "float addition"
-              return undefined
+              %2 = float convert 32 -> 64 %1
+              %3 = float add 64 %0, %2
+              return %3
 
             function @less(%0: 64, %1: 64) -> 32
             block0:
-              unsupported "float comparison"
-              return undefined
+              %2 = float compare olt 64 %0, %1
+              %3 = zero_extend 1 -> 32 %2
+              return %3
 
             function @of(%0: 64) -> 32
             block0:
-              unsupported "float to integer conversion"
-              return undefined
+              %1 = float to_signed 64 -> 32 %0
+              return %1
 
             function @v(%0: 32, ...) -> 32
             block0:
               %2 = stack 24 x 1 align 16
-              unsupported "variable arguments"
+              variadic_start %2
               %3 = load 32 %2
               %4 = compare ule 32 %3, 40
               branch %4 block1 block2
@@ -659,16 +661,23 @@ _BitInt(256) wide(_BitInt(256) x) { return x + 1; }
               jump block3(%1 = %6)
             block3:
               %12 = load 32 %1
-              unsupported "variable arguments"
               return %12
 
             function @c(%0: 32) -> 32
             block0:
-              %2 = address @c.t + %0:32 * 8
-              %3 = load 64 %2
-              jump block1(%1 = %3)
+              %3 = address @c.t + %0:32 * 8
+              %4 = load 64 %3
+              jump block4(%1 = %4)
             block1:
-              unsupported "computed goto"
+              jump block3(%2 = 1)
+            block2:
+              jump block3(%2 = 2)
+            block3:
+              return %2
+            block4:
+              %5 = sub 64 %1, @labels of c
+              switch 64 %5 1: block1, 2: block2, default: block5
+            block5:
               unreachable
 
             function @s() -> 32
@@ -687,12 +696,35 @@ _BitInt(256) wide(_BitInt(256) x) { return x + 1; }
             block0:
               %2 = stack 32 x 1 align 16
               copy_memory %2 from %1 size 32
-              unsupported "values of type i256"
-              unsupported "values of type i256"
-              unsupported "a constant of type i256"
-              unsupported "values of type i256"
-              unsupported "values of type i256"
-              unsupported "values of type i256"
+              %3 = load 64 %2
+              %4 = address %2 + 8
+              %5 = load 64 %4
+              %6 = address %2 + 16
+              %7 = load 64 %6
+              %8 = address %2 + 24
+              %9 = load 64 %8
+              unsupported "arithmetic on integers of more than 128 bits"
+              store 64 undefined to %0
+              %10 = address %0 + 8
+              store 64 undefined to %10
+              %11 = address %0 + 16
+              store 64 undefined to %11
+              %12 = address %0 + 24
+              store 64 undefined to %12
+              %13 = load 64 %0
+              %14 = address %0 + 8
+              %15 = load 64 %14
+              %16 = address %0 + 16
+              %17 = load 64 %16
+              %18 = address %0 + 24
+              %19 = load 64 %18
+              store 64 %13 to %0
+              %20 = address %0 + 8
+              store 64 %15 to %20
+              %21 = address %0 + 16
+              store 64 %17 to %21
+              %22 = address %0 + 24
+              store 64 %19 to %22
               return
         "#]],
     );

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,12 @@ void *model___bw_allocate(size_t size, size_t alignment, int zero) {
     if (object && zero) memset(object, 0, size);
     return object;
 }
+int model_fgetc(void *from) { return fgetc(from); }
+int model_vsnprintf(char *to, size_t room, const char *format, va_list arguments) {
+    return vsnprintf(to, room, format, arguments);
+}
+void *model___bw_open_for_reading(void) { return NULL; }
+void *model___bw_open_for_writing(void) { return tmpfile(); }
 void model___bw_release(void *object) { free(object); }
 void *model___bw_resize(void *object, size_t size) { return realloc(object, size); }
 void model___bw_unsupported(const char *what) { printf("unsupported: %s\n", what), exit(3); }
