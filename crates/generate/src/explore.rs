@@ -22,6 +22,9 @@ use crate::settings::{Bounds, Settings};
 /// How many paths without a proper end are replayed in the hope that they natively reach more.
 const MOST_UNFINISHED: usize = 24;
 
+/// A test with more objects than this is not replayed: each has pages of its own, and a process may have only so many.
+const MOST_OBJECTS: usize = 8192;
+
 /// A path of this many instructions costs as much as one step more.
 const INSTRUCTIONS_PER_STEP: u64 = 20_000;
 
@@ -576,6 +579,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         let case = test_case(&self.session, model, &path);
+        if case.objects.len() > MOST_OBJECTS {
+            return;
+        }
         self.footprint.add_attempt(&path, &case);
         self.attempts.push(Attempt { case, path, solved });
     }
