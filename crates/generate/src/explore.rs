@@ -11,7 +11,7 @@ use branchwise_program::code::Location;
 use branchwise_replay::TestCase;
 use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Routes, Status, Tree, TreeNodeId};
 use branchwise_symbolic::{
-    Alternative, AlternativeKind, ArgumentLimits, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
+    Alternative, AlternativeKind, Caveats, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
 };
 
 use crate::alarm::Alarm;
@@ -93,28 +93,12 @@ pub(crate) struct Limitations {
     /// Points behind which something was not explored.
     pub obstacles: Vec<Obstacle>,
     known: HashSet<Obstacle>,
-    pub reads_state: bool,
+    pub caveats: Caveats,
     /// Calls of one test, the one under test included.
     pub calls: u32,
-    pub reads_volatile: bool,
-    pub looks_at_addresses: bool,
-    pub plain_numbers: bool,
-    pub no_files: bool,
-    /// Names of pointer inputs that might point to one object.
-    pub may_alias: BTreeSet<(String, String)>,
-    /// Those of them that another round could let point to one object.
-    pub could_share: BTreeSet<(String, String)>,
-    pub calls_stubs: bool,
-    /// Stubs that left memory alone which the real function could have changed.
-    pub left_alone: BTreeSet<String>,
-    pub arguments_of_main: Option<ArgumentLimits>,
-    /// Names of pointer inputs that were taken for null.
-    pub always_null: BTreeSet<String>,
     pub interrupted: bool,
     /// It ended at the memory limit.
     pub out_of_memory: bool,
-    /// A path did what the map does not know: a fault of ours.
-    pub off_the_map: bool,
 }
 
 /// A point behind which something was not explored, and why. It matters for the goals that can follow it.
@@ -162,7 +146,7 @@ impl Limitations {
 
     /// Whether another round could do better with larger bounds, or with objects that inputs share.
     fn could_go_further(&self) -> bool {
-        self.is_cut() || !self.could_share.is_empty()
+        self.is_cut() || !self.caveats.could_share.is_empty()
     }
 
     pub(crate) fn is_cut(&self) -> bool {
@@ -516,18 +500,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     /// Notes what the end of a path means for the conclusions of the round.
     fn note_end(&mut self, path: &Path, budget: &Budget<'_>) {
-        self.limitations.reads_state |= path.notes.reads_state;
-        self.limitations.reads_volatile |= path.notes.reads_volatile;
-        self.limitations.looks_at_addresses |= path.notes.looks_at_addresses;
-        self.limitations.plain_numbers |= path.notes.plain_numbers;
-        self.limitations.no_files |= path.notes.no_files;
-        self.limitations.off_the_map |= path.notes.off_the_map.is_some();
-        self.limitations.may_alias.extend(path.notes.may_alias.iter().cloned());
-        self.limitations.could_share.extend(path.notes.could_share.iter().cloned());
-        self.limitations.calls_stubs |= path.notes.calls_stubs;
-        self.limitations.left_alone.extend(path.notes.left_alone.iter().cloned());
-        self.limitations.arguments_of_main = path.notes.arguments_of_main.or(self.limitations.arguments_of_main);
-        self.limitations.always_null.extend(path.notes.always_null.iter().cloned());
+        self.limitations.caveats.add(&path.notes.caveats);
         if let PathEnd::Fault(fault) = &path.end
             && let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind))
         {

@@ -65,7 +65,7 @@ impl Comparison<'_> {
     }
 
     fn map_disagreement(&self) -> Option<String> {
-        let event = self.predicted.notes.off_the_map?;
+        let event = self.predicted.notes.caveats.off_the_map?;
         Some(format!("the control-flow graph knows no way to {event:?}"))
     }
 

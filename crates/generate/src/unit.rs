@@ -199,7 +199,7 @@ impl<'a> Unit<'_, 'a> {
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
             let next = larger(bounds, &limitations, exploration.state_has_writers());
-            let more = more_shared(&shared, &limitations.could_share);
+            let more = more_shared(&shared, &limitations.caveats.could_share);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
             let same = next == bounds && more.is_empty();
@@ -256,7 +256,7 @@ impl<'a> Unit<'_, 'a> {
 /// read, more calls make no difference.
 fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) -> Bounds {
     let grown = if limitations.is_cut() { bounds.grown() } else { bounds };
-    if limitations.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
+    if limitations.caveats.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
 }
 
 /// The pairs of inputs that the next round lets share objects, those that are reached through the fewest pointers first.

@@ -83,13 +83,13 @@ impl Judge<'_> {
         if round.interrupted {
             return Some(("interrupted".to_string(), None));
         }
-        if round.off_the_map {
+        if round.caveats.off_the_map.is_some() {
             return Some(("a path is not in the control-flow graph (a fault of Branchwise)".to_string(), None));
         }
         let reasons = obstacles.iter().filter_map(|obstacle| self.reason(&obstacle.kind));
         let worst = reasons.min_by_key(|(rank, ..)| *rank).map(|(_, reason, blocking)| (reason, blocking));
         let addresses =
-            round.looks_at_addresses.then(|| ("a path depends on the numbers of addresses".to_string(), None));
+            round.caveats.looks_at_addresses.then(|| ("a path depends on the numbers of addresses".to_string(), None));
         worst.or(addresses)
     }
 
@@ -127,7 +127,7 @@ impl Judge<'_> {
         let demands = self.program.map.demands(self.function);
         let mut assumptions = ASSUMPTIONS.map(String::from).to_vec();
         assumptions.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
-        if round.calls_stubs {
+        if round.caveats.calls_stubs {
             assumptions.push(
                 "functions that nobody defines return any value of their type and change nothing but what their \
                  parameters point to"
@@ -151,10 +151,13 @@ impl Judge<'_> {
 const MOST_NAMED_PAIRS: usize = 4;
 
 fn shared_objects(round: &Limitations) -> Vec<String> {
-    match round.may_alias.len() {
-        0..=MOST_NAMED_PAIRS => {
-            round.may_alias.iter().map(|(left, right)| format!("objects shared by '{left}' and '{right}'")).collect()
-        }
+    match round.caveats.may_alias.len() {
+        0..=MOST_NAMED_PAIRS => round
+            .caveats
+            .may_alias
+            .iter()
+            .map(|(left, right)| format!("objects shared by '{left}' and '{right}'"))
+            .collect(),
         _ => vec!["objects shared by two pointers".to_string()],
     }
 }
@@ -165,27 +168,27 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
         _ => None,
     };
     let mut bounds: BTreeSet<Bound> = obstacles.iter().filter_map(cut).collect();
-    if round.reads_state {
+    if round.caveats.reads_state {
         bounds.insert(Bound { what: "calls in one test".to_string(), limit: u64::from(round.calls) });
     }
-    if round.reads_volatile {
+    if round.caveats.reads_volatile {
         bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
     }
     bounds.extend(shared_objects(round).into_iter().map(|what| Bound { what, limit: 0 }));
-    if round.plain_numbers {
+    if round.caveats.plain_numbers {
         bounds.insert(Bound { what: "ways to write a number of standard input".to_string(), limit: 1 });
     }
-    if round.no_files {
+    if round.caveats.no_files {
         bounds.insert(Bound { what: "files that the program can read".to_string(), limit: 0 });
     }
-    if let Some(limits) = round.arguments_of_main {
+    if let Some(limits) = round.caveats.arguments_of_main {
         bounds.insert(Bound { what: "arguments of main".to_string(), limit: limits.arguments });
         bounds.insert(Bound { what: "characters of an argument of main".to_string(), limit: limits.characters });
     }
-    for stub in &round.left_alone {
+    for stub in &round.caveats.left_alone {
         bounds.insert(Bound { what: format!("more that '{stub}' does through its parameters"), limit: 0 });
     }
-    for name in &round.always_null {
+    for name in &round.caveats.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }
     bounds.into_iter().collect()

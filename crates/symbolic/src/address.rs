@@ -417,7 +417,8 @@ impl Executor<'_, '_> {
         match object.origin {
             Origin::Stack | Origin::Heap => {}
             Origin::Global { id, state } => {
-                self.notes.reads_state |= state && access == Access::Read && !self.overwritten.contains(&object_id);
+                self.notes.caveats.reads_state |=
+                    state && access == Access::Read && !self.overwritten.contains(&object_id);
                 if state && !is_library_data(&self.code.globals[id].name) {
                     self.touched.entry(Touchable::Global(id)).or_default().written |= access == Access::Write;
                 }
@@ -451,7 +452,7 @@ impl Executor<'_, '_> {
             let (size, value) = match cell.content {
                 Content::Scalar { bytes, term } => (bytes, Value::Term(term)),
                 Content::NullPointer(name) => {
-                    self.notes.always_null.insert(name);
+                    self.notes.caveats.always_null.insert(name);
                     (8, Value::Bits(0))
                 }
                 Content::Pointer(target) => (8, self.input_pointer(target)),

@@ -57,16 +57,16 @@ impl Executor<'_, '_> {
     fn note_alias(&mut self, left: Touchable, right: Touchable) {
         let pair = (self.touchable_name(left), self.touchable_name(right));
         let Some(can_share) = self.can_share(left, right) else {
-            self.notes.may_alias.insert(pair);
+            self.notes.caveats.may_alias.insert(pair);
             return;
         };
         if can_share && self.session.inputs.is_shared(&pair.0, &pair.1) {
             return;
         }
         if can_share {
-            self.notes.could_share.insert(pair.clone());
+            self.notes.caveats.could_share.insert(pair.clone());
         }
-        self.notes.may_alias.insert(pair);
+        self.notes.caveats.may_alias.insert(pair);
     }
 
     /// Whether a session can let both be one object; `None` for what is no object of an input.

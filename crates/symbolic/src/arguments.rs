@@ -49,7 +49,7 @@ impl Executor<'_, '_> {
         let InputOrigin::Parameter(position) = input.origin else { return Ok(None) };
         let bound = self.session.pointer_elements;
         let limits = ArgumentLimits::of(bound);
-        self.notes.arguments_of_main = Some(limits);
+        self.notes.caveats.arguments_of_main = Some(limits);
         let first = &program.map.functions[key.function].inputs[0];
         let first_key = InputKey { index: 0, ..key };
         let count = self.session.inputs.root_for(&mut self.session.terms, &program.map, first_key, first, bound);

@@ -16,7 +16,7 @@ impl<'p> Executor<'_, 'p> {
                 self.called_function(&pointer)?
             }
         };
-        self.notes.calls_stubs |= self.session.stubs[callee];
+        self.notes.caveats.calls_stubs |= self.session.stubs[callee];
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();

@@ -167,7 +167,7 @@ impl<'s, 'p> Executor<'s, 'p> {
         let end_positions = self.positions();
         let end = self.judged(end);
         self.note_aliases();
-        self.notes.looks_at_addresses = self.session.looks_at_addresses;
+        self.notes.caveats.looks_at_addresses = self.session.looks_at_addresses;
         Path {
             decisions: self.decisions,
             domain: self.domain,
@@ -267,7 +267,7 @@ impl<'s, 'p> Executor<'s, 'p> {
         let frame = self.frame();
         let (function, after) = (frame.map_function, frame.last_event.replace(event));
         if function.is_none_or(|function| !self.session.map_allows(function, after, event.marker)) {
-            self.notes.off_the_map.get_or_insert(event);
+            self.notes.caveats.off_the_map.get_or_insert(event);
         }
         self.events.push(event);
     }

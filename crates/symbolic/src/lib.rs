@@ -33,7 +33,7 @@ mod varargs;
 pub use arguments::ArgumentLimits;
 pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
 pub use path::{
-    Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
+    Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{Notation, StreamPiece};

@@ -73,7 +73,7 @@ impl Executor<'_, '_> {
     fn note_left_alone(&mut self, pointer: &Value, written: u64) {
         if self.bytes_behind(pointer) > written {
             let stub = self.called_model().map_or(String::new(), |name| format!("{name}()"));
-            self.notes.left_alone.insert(stub);
+            self.notes.caveats.left_alone.insert(stub);
         }
     }
 

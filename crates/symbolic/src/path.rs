@@ -161,9 +161,19 @@ pub enum FaultKind {
     FloatOutOfRange,
 }
 
-/// What limits a conclusion drawn from this path.
+/// What there is to say of a path beside its decisions.
 #[derive(Debug, Clone, Default)]
 pub struct Notes {
+    pub caveats: Caveats,
+    /// It ended before the function under test was called: it is no test.
+    pub ended_in_precondition: bool,
+    /// Undefined behaviour that this input shows and that did not end the path.
+    pub undefined: Vec<Fault>,
+}
+
+/// What limits a conclusion drawn from this path.
+#[derive(Debug, Clone, Default)]
+pub struct Caveats {
     /// It looked at data that earlier calls may have changed.
     pub reads_state: bool,
     /// It read a volatile object that the hardware may change between two reads.
@@ -189,10 +199,38 @@ pub struct Notes {
     pub always_null: BTreeSet<String>,
     /// The first event to which the map knows no way: nothing may be concluded from the map then.
     pub off_the_map: Option<Event>,
-    /// It ended before the function under test was called: it is no test.
-    pub ended_in_precondition: bool,
-    /// Undefined behaviour that this input shows and that did not end the path.
-    pub undefined: Vec<Fault>,
+}
+
+impl Caveats {
+    /// What limits a conclusion drawn from both. Taken apart by name, so that nobody forgets a new one here.
+    pub fn add(&mut self, other: &Caveats) {
+        let Caveats {
+            reads_state,
+            reads_volatile,
+            looks_at_addresses,
+            no_files,
+            plain_numbers,
+            may_alias,
+            could_share,
+            calls_stubs,
+            left_alone,
+            arguments_of_main,
+            always_null,
+            off_the_map,
+        } = other;
+        self.reads_state |= reads_state;
+        self.reads_volatile |= reads_volatile;
+        self.looks_at_addresses |= looks_at_addresses;
+        self.no_files |= no_files;
+        self.plain_numbers |= plain_numbers;
+        self.may_alias.extend(may_alias.iter().cloned());
+        self.could_share.extend(could_share.iter().cloned());
+        self.calls_stubs |= calls_stubs;
+        self.left_alone.extend(left_alone.iter().cloned());
+        self.arguments_of_main = arguments_of_main.or(self.arguments_of_main);
+        self.always_null.extend(always_null.iter().cloned());
+        self.off_the_map = self.off_the_map.or(*off_the_map);
+    }
 }
 
 /// A value that the driver handed out.

@@ -278,7 +278,7 @@ impl Machine<'_, '_, '_> {
     fn event(&mut self, event: Event) {
         let after = self.last_event.replace(event);
         if self.map_function.is_none_or(|function| !self.session.map_allows(function, after, event.marker)) {
-            self.notes.off_the_map.get_or_insert(event);
+            self.notes.caveats.off_the_map.get_or_insert(event);
         }
         self.events.push(event);
     }

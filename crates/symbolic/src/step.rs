@@ -247,7 +247,7 @@ impl<'p> Executor<'_, 'p> {
             }
             _ => false,
         };
-        self.notes.reads_volatile |= !local;
+        self.notes.caveats.reads_volatile |= !local;
     }
 
     fn is_at(&mut self, offset: TermId, place: u64) -> TermId {

@@ -329,7 +329,7 @@ impl Executor<'_, '_> {
                 self.unsupported("a file that is opened after another was written")
             }
             ("__bw_open_for_reading", _) => {
-                self.notes.no_files = true;
+                self.notes.caveats.no_files = true;
                 Ok(Some(Value::Bits(0)))
             }
             ("__bw_open_for_writing", _) => {

@@ -72,7 +72,7 @@ impl Executor<'_, '_> {
         self.check_stream_bound()?;
         let byte = self.stream_variable(Slot::Byte(self.input.not_next));
         if let Some(digits) = self.input.not_next {
-            self.notes.plain_numbers |= self.follows_other_texts();
+            self.notes.caveats.plain_numbers |= self.follows_other_texts();
             let continues = self.is_digit_of(byte, digits);
             let allowed = self.session.terms.not(continues);
             self.require(allowed)?;
@@ -116,7 +116,7 @@ impl Executor<'_, '_> {
             1 => {
                 self.check_stream_bound()?;
                 // A number that does not fit its type is told of in `errno` alone.
-                self.notes.plain_numbers |= self.session.looks_at_errno;
+                self.notes.caveats.plain_numbers |= self.session.looks_at_errno;
                 let value = self.stream_variable(Slot::Number(notation, width));
                 self.require_writable_float(notation, value)?;
                 self.push_piece(StreamPiece::Number { value, notation });
@@ -193,7 +193,7 @@ impl Executor<'_, '_> {
 
     /// Whether the end was seen. At the start of a test it was not, but a call before this one may have seen it.
     pub(crate) fn end_was_seen(&mut self) -> Step<bool> {
-        self.notes.reads_state |= !self.input.used;
+        self.notes.caveats.reads_state |= !self.input.used;
         self.settle_input()?;
         Ok(self.input.end_seen)
     }
