@@ -16,7 +16,7 @@ impl<'p> Executor<'_, 'p> {
                 self.called_function(&pointer)?
             }
         };
-        self.notes.caveats.calls_stubs |= self.session.stubs[callee];
+        self.notes.caveats.calls_stubs |= self.session.shared.stubs[callee];
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
@@ -42,7 +42,7 @@ impl<'p> Executor<'_, 'p> {
         self.base = base;
         self.frames.push(Frame {
             function,
-            map_function: self.session.map_functions[function],
+            map_function: self.session.shared.map_functions[function],
             base,
             block: branchwise_program::BlockId::new(0),
             next: 0,

@@ -130,7 +130,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             model,
             evaluator: Evaluator::new(),
             limits,
-            memory: session.image.clone(),
+            memory: session.shared.image.clone(),
             frames: Vec::new(),
             registers: Vec::new(),
             copy_buffer: Vec::new(),

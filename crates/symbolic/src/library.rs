@@ -20,7 +20,7 @@ impl Executor<'_, '_> {
 
     /// The innermost frame that is no model's and no stub's.
     fn user_frame(&self) -> Option<usize> {
-        let generated = |function| self.code.functions[function].library || self.session.stubs[function];
+        let generated = |function| self.code.functions[function].library || self.session.shared.stubs[function];
         self.frames.iter().rposition(|frame| !generated(frame.function))
     }
 

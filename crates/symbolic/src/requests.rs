@@ -84,7 +84,7 @@ impl Executor<'_, '_> {
 
     /// Whether the path is evaluating a precondition; the driver calls the functions that check them.
     pub(crate) fn in_precondition(&self) -> bool {
-        self.frames.get(1).is_some_and(|frame| self.session.preconditions[frame.function])
+        self.frames.get(1).is_some_and(|frame| self.session.shared.preconditions[frame.function])
     }
 
     /// What the end of a path means: an input for which a precondition cannot be evaluated does not satisfy it.

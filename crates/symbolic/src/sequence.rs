@@ -46,7 +46,7 @@ impl Executor<'_, '_> {
     }
 
     fn make_call(&mut self, function: FunctionId) -> PathEnd {
-        let Some(driver) = self.session.driver_of(function) else {
+        let Some(driver) = self.session.shared.driver_of(function) else {
             return PathEnd::Unsupported { what: "a call of a function without a driver".to_string(), location: None };
         };
         self.calling = function;

@@ -50,29 +50,16 @@ pub struct Session<'p> {
     pub inputs: InputSpace,
     /// Elements that a pointer input may point to at most.
     pub pointer_elements: u64,
-    pub(crate) image: Memory,
-    decoded: Rc<RefCell<DecodedTable>>,
-    calls: Rc<OnceCell<CallGraph>>,
-    drivers: Rc<HashMap<&'p str, CodeFunctionId>>,
-    pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
-    /// Which functions are generated to check preconditions.
-    pub(crate) preconditions: Rc<IdVec<CodeFunctionId, bool>>,
+    pub(crate) shared: Prepared<'p>,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
     /// The functions that those calls may go to: they write state that the unit looks at.
     pub(crate) callers_of_state: Rc<[FunctionId]>,
     call_choices: Vec<TermId>,
     pub(crate) stream_variables: StreamVariables,
-    /// The objects of standard input, output and error, where the program names them.
-    streams: Rc<[(ObjectId, Stream)]>,
-    /// The user's code asks for `errno`.
-    pub(crate) looks_at_errno: bool,
-    /// Generated functions that stand for what nobody defines.
-    pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
     garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
-    successors: Rc<RefCell<Successors>>,
     /// How many garbage variables the current run has used.
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
@@ -88,15 +75,20 @@ type DecodedTable = IdVec<CodeFunctionId, Option<Rc<Decoded>>>;
 pub struct Prepared<'p> {
     program: &'p Program,
     drivers: Rc<HashMap<&'p str, CodeFunctionId>>,
-    image: Memory,
+    /// The initial memory.
+    pub(crate) image: Memory,
     decoded: Rc<RefCell<DecodedTable>>,
     calls: Rc<OnceCell<CallGraph>>,
-    map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
-    preconditions: Rc<IdVec<CodeFunctionId, bool>>,
+    pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
+    /// Which functions are generated to check preconditions.
+    pub(crate) preconditions: Rc<IdVec<CodeFunctionId, bool>>,
     successors: Rc<RefCell<Successors>>,
+    /// The objects of standard input, output and error, where the program names them.
     streams: Rc<[(ObjectId, Stream)]>,
-    looks_at_errno: bool,
-    stubs: Rc<IdVec<CodeFunctionId, bool>>,
+    /// The user's code asks for `errno`.
+    pub(crate) looks_at_errno: bool,
+    /// Generated functions that stand for what nobody defines.
+    pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
 }
 
 impl<'p> Prepared<'p> {
@@ -120,33 +112,28 @@ impl<'p> Prepared<'p> {
         }
     }
 
+    pub(crate) fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
+        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
+        self.drivers.get(driver.as_str()).copied()
+    }
+
     /// `None` if the function has no driver.
     pub fn session(&self, function: FunctionId, pointer_elements: u64) -> Option<Session<'p>> {
-        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
-        self.drivers.get(driver.as_str())?;
+        self.driver_of(function)?;
         Some(Session {
             program: self.program,
             function,
             terms: Terms::new(),
             inputs: InputSpace::default(),
             pointer_elements,
-            image: self.image.clone(),
-            decoded: self.decoded.clone(),
-            calls: self.calls.clone(),
-            drivers: self.drivers.clone(),
-            map_functions: self.map_functions.clone(),
-            preconditions: self.preconditions.clone(),
+            shared: self.clone(),
             calls_before: 0,
             callers_of_state: Rc::from([]),
             call_choices: Vec::new(),
             stream_variables: StreamVariables::default(),
-            streams: self.streams.clone(),
-            looks_at_errno: self.looks_at_errno,
-            stubs: self.stubs.clone(),
             garbage: Vec::new(),
             garbage_variables: HashSet::new(),
             concrete_values: HashMap::new(),
-            successors: self.successors.clone(),
             garbage_used: 0,
             looks_at_addresses: false,
         })
@@ -171,8 +158,8 @@ impl<'p> Session<'p> {
     }
 
     fn writers_of_state(&self) -> Vec<FunctionId> {
-        let graph = self.calls.get_or_init(|| CallGraph::of(&self.program.code));
-        graph.writers_of_state(self.program, self.function, &self.map_functions)
+        let graph = self.shared.calls.get_or_init(|| CallGraph::of(&self.program.code));
+        graph.writers_of_state(self.program, self.function, &self.shared.map_functions)
     }
 
     /// Whether a call before the one under test can change the state that the unit looks at.
@@ -194,11 +181,6 @@ impl<'p> Session<'p> {
         self.call_choices[number as usize]
     }
 
-    pub(crate) fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
-        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
-        self.drivers.get(driver.as_str()).copied()
-    }
-
     /// Executes the path that the model's inputs take.
     pub fn run(&mut self, model: &Model, limits: &RunLimits<'_>) -> Path {
         self.garbage_used = 0;
@@ -207,12 +189,12 @@ impl<'p> Session<'p> {
     }
 
     pub(crate) fn stream_of(&self, object: ObjectId) -> Option<Stream> {
-        self.streams.iter().find(|(stream, _)| *stream == object).map(|(_, stream)| *stream)
+        self.shared.streams.iter().find(|(stream, _)| *stream == object).map(|(_, stream)| *stream)
     }
 
     pub(crate) fn decoded(&mut self, function: CodeFunctionId) -> Rc<Decoded> {
         let code = &self.program.code.functions[function];
-        Rc::clone(self.decoded.borrow_mut()[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
+        Rc::clone(self.shared.decoded.borrow_mut()[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
     }
 
     /// A value that nobody wrote: a variable that no test can set. Runs use the same ones in the same order.
@@ -235,7 +217,7 @@ impl<'p> Session<'p> {
     /// Whether the map has a way from an event to a marker of the same activation.
     #[inline]
     pub(crate) fn map_allows(&mut self, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
-        self.successors.borrow_mut().allows(&self.program.map, function, after, marker)
+        self.shared.successors.borrow_mut().allows(&self.program.map, function, after, marker)
     }
 
     /// Whether the value of a term depends on bits that nobody wrote.

@@ -116,7 +116,7 @@ impl Executor<'_, '_> {
             1 => {
                 self.check_stream_bound()?;
                 // A number that does not fit its type is told of in `errno` alone.
-                self.notes.caveats.plain_numbers |= self.session.looks_at_errno;
+                self.notes.caveats.plain_numbers |= self.session.shared.looks_at_errno;
                 let value = self.stream_variable(Slot::Number(notation, width));
                 self.require_writable_float(notation, value)?;
                 self.push_piece(StreamPiece::Number { value, notation });
