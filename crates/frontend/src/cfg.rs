@@ -494,7 +494,11 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
                 joined(when_true, self.arm(other, when_false))
             }
             (Kind::Choose, &[condition, yes, no]) => self.choose(condition, yes, no, incoming),
-            (Kind::SizeOf, children) => self.unevaluated(children, incoming),
+            (Kind::Unevaluated, children) => self.unevaluated(children, incoming),
+            (Kind::Generic, &[control, ref choices @ ..]) => {
+                let ends = self.unevaluated(&[control], incoming);
+                self.expressions(choices, ends)
+            }
             (Kind::StatementExpression, children) => {
                 children.iter().fold(incoming, |ends, &child| self.statement(child, ends))
             }

@@ -58,7 +58,7 @@ impl<'u> Globals<'u> {
 
     fn visit(&self, tree: &SyntaxTree<'u>, id: SyntaxId, mentions: &mut Mentions) {
         match (tree[id].kind, tree.children(id)) {
-            (Kind::SizeOf, _) => {}
+            (Kind::Unevaluated, _) => {}
             (Kind::Assignment, &[target, value]) => {
                 self.visit_target(tree, target, mentions);
                 self.visit(tree, value, mentions);

@@ -45,8 +45,10 @@ pub(crate) enum Kind {
     Elvis,
     /// `__builtin_choose_expr(c, a, b)`
     Choose,
-    /// `sizeof`, `_Alignof`
-    SizeOf,
+    /// `sizeof`, `_Alignof`, `__builtin_constant_p`: their operands never run. `sizeof` of a variable-length array does run.
+    Unevaluated,
+    /// `_Generic(c, ...)`: its first child is c, which never runs.
+    Generic,
     Call,
     StatementExpression,
     Assignment,
@@ -151,7 +153,9 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_UnaryOperator => unary_kind(cursor.unary_operator()),
         CXCursor_ParenExpr => Kind::Parentheses,
         CXCursor_ConditionalOperator => Kind::Conditional,
-        CXCursor_UnaryExpr => Kind::SizeOf,
+        CXCursor_UnaryExpr if !has_variable_length(children) => Kind::Unevaluated,
+        CXCursor_GenericSelectionExpr => Kind::Generic,
+        CXCursor_CallExpr if cursor.spelling() == "__builtin_constant_p" => Kind::Unevaluated,
         CXCursor_CallExpr => Kind::Call,
         CXCursor_StmtExpr => Kind::StatementExpression,
         CXCursor_DeclRefExpr => Kind::Reference,
@@ -161,6 +165,11 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         _ if cursor.is_statement() => Kind::OtherStatement,
         _ => Kind::OtherExpression,
     }
+}
+
+/// Whether the operand of `sizeof` is a variable-length array, whose size only its evaluation tells.
+fn has_variable_length(operands: &[Cursor<'_>]) -> bool {
+    operands.iter().any(|operand| operand.clang_type().canonical().kind() == CXType_VariableArray)
 }
 
 fn binary_kind(operator: CXBinaryOperatorKind) -> Kind {

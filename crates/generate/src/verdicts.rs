@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::code::Location;
 use branchwise_program::map::FeedOrigin;
-use branchwise_program::{FunctionId, Program};
+use branchwise_program::{FunctionId, Id, Program};
 use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
@@ -32,6 +32,14 @@ impl Judge<'_> {
     /// The verdict for a goal that no test of the exploration reached. Where the last round was not finished, what the
     /// one before it showed within its own bounds still holds.
     pub(crate) fn unreached(&self, goal: &Goal) -> Verdict {
+        if self.never_runs(goal) {
+            return Verdict::Infeasible(Evidence {
+                proof: "it stands in code that never runs: no way of the control-flow graph leads there".to_string(),
+                paths: 0,
+                refuted_prefixes: 0,
+                assumptions: Vec::new(),
+            });
+        }
         let guidance = Guidance::new(self.routes, self.function, &Ledger::new(vec![goal.clone()]));
         let mut verdicts = self.rounds.iter().rev().map(|round| self.after_round(round, &guidance));
         let last = verdicts.next().unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None));
@@ -39,6 +47,14 @@ impl Judge<'_> {
             Verdict::Unknown(_) => verdicts.find(|verdict| !matches!(verdict, Verdict::Unknown(_))).unwrap_or(last),
             decided => decided,
         }
+    }
+
+    /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
+    fn never_runs(&self, goal: &Goal) -> bool {
+        let map = &self.program.map;
+        let node = map.markers[goal.marker].node;
+        !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
+            && !map.functions[goal.function].cfg.reached_from_entry()[node.index()]
     }
 
     fn after_round(&self, round: &Limitations, guidance: &Guidance) -> Verdict {
