@@ -149,7 +149,7 @@ impl Executor<'_, '_> {
             (BinaryOp::Add, true, false) => Some(self.moved(left, right, false)),
             (BinaryOp::Add, false, true) => Some(self.moved(right, left, false)),
             (BinaryOp::Sub, true, false) => Some(self.moved(left, right, true)),
-            (BinaryOp::Sub, true, true) => self.difference(left, right),
+            (BinaryOp::Sub, true, true) => self.difference(left, right)?,
             (BinaryOp::And, true, false) => self.low_bits(left, right),
             _ => None,
         })
@@ -161,15 +161,27 @@ impl Executor<'_, '_> {
         self.shifted(pointer, by)
     }
 
-    /// The distance of two pointers into one object; `None` if they may point to different ones.
-    fn difference(&mut self, left: &Value, right: &Value) -> Option<Value> {
-        let (left, right) = (self.targets(left), self.targets(right));
-        let ([left], [right]) = (&left[..], &right[..]) else { return None };
+    /// The distance of two pointers into one object; `None` if they point to different ones.
+    fn difference(&mut self, left: &Value, right: &Value) -> Step<Option<Value>> {
+        let left = self.settled_target(left)?;
+        let right = self.settled_target(right)?;
         if left.object != right.object {
-            return None;
+            return Ok(None);
         }
         let term = self.session.terms.binary(TermOp::Sub, left.offset, right.offset);
-        Some(self.term_value(term))
+        Ok(Some(self.term_value(term)))
+    }
+
+    /// Which of its targets a pointer has on this path, null among them.
+    fn settled_target(&mut self, pointer: &Value) -> Step<Target> {
+        let targets = self.targets(pointer);
+        let Some((last, others)) = targets.split_last() else { unreachable!("a pointer has a target") };
+        for target in others {
+            if self.decide(target.guard, [AlternativeKind::Continue; 2])? {
+                return Ok(*target);
+            }
+        }
+        Ok(*last)
     }
 
     /// Alignment tests: objects are aligned to 16 bytes, so the low bits come from the offset alone.

@@ -150,7 +150,8 @@ impl InputSpace {
         for index in 0..shape.capacity {
             let name = if shape.capacity == 1 { shape.name.clone() } else { format!("{}[{index}]", shape.name) };
             let declared = shape.declared.clone();
-            let mut filler = Filler { space: self, terms, map, bound, declared, cells: &mut cells };
+            let inside = shape.element;
+            let mut filler = Filler { space: self, terms, map, bound, declared, inside, cells: &mut cells };
             filler.fill(&name, shape.element, index * shape.element_size);
         }
         self.shapes[id.0 as usize].cells = Some(cells);
@@ -240,6 +241,8 @@ struct Filler<'a> {
     map: &'a Map,
     bound: u64,
     declared: Rc<[PointerDomain]>,
+    /// The type of the object whose cells these are.
+    inside: TypeId,
     cells: &'a mut Vec<Cell>,
 }
 
@@ -333,11 +336,11 @@ impl Filler<'_> {
                 shape.least = count;
             }
             (None, None) => {
-                shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
+                shape.is_null = Some(self.is_null(name, target));
                 shape.bounded = true;
             }
             (_, Some(domain)) => {
-                shape.is_null = domain.may_be_null.then(|| self.terms.variable(&format!("{name}.null"), 1));
+                shape.is_null = domain.may_be_null.then(|| self.is_null(name, target));
                 shape.bounded = domain.elements.is_none() && declared_count.is_none();
                 let default = declared_count.map_or((1, capacity), |count| (count, count));
                 (shape.least, shape.capacity) = domain.elements.unwrap_or(default);
@@ -349,11 +352,25 @@ impl Filler<'_> {
         self.pointed(shape)
     }
 
+    /// Where nothing is known of its variable, a pointer points to an object, but lists and trees end: a test has only the
+    /// nodes that its path needs.
+    fn is_null(&mut self, name: &str, target: TypeId) -> TermId {
+        if self.is_recursive(target) && self.is_recursive(self.inside) {
+            let exists = self.terms.variable(&format!("{name}.exists"), 1);
+            let no = self.terms.constant(0, 1);
+            return self.terms.compare(CompareOp::Eq, exists, no);
+        }
+        self.terms.variable(&format!("{name}.null"), 1)
+    }
+
     /// Nodes of lists and trees come one by one; arrays of them are tried when something needs them.
     fn capacity(&mut self, target: TypeId) -> u64 {
+        if self.is_recursive(target) { (self.bound / 8).max(1) } else { self.bound }
+    }
+
+    fn is_recursive(&mut self, type_id: TypeId) -> bool {
         let map = self.map;
-        let recursive = self.space.recursive.entry(target).or_insert_with(|| leads_back(map, target));
-        if *recursive { (self.bound / 8).max(1) } else { self.bound }
+        *self.space.recursive.entry(type_id).or_insert_with(|| leads_back(map, type_id))
     }
 
     fn pointed(&mut self, shape: Shape) -> ShapeId {
