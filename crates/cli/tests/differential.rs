@@ -35,7 +35,7 @@ const NATIVE_CALLS: u32 = 300_000;
 /// `BRANCHWISE_CSMITH=N` takes so many.
 const CSMITH_PROGRAMS: u64 = 40;
 /// `BRANCHWISE_INPUTS=N` takes so many.
-const INPUTS_OF_A_FIXTURE: u64 = 3;
+const INPUTS_OF_A_FIXTURE: u64 = 2;
 const CSMITH_PROGRAMS_TO_GENERATE_FOR: u64 = 3;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -74,9 +74,7 @@ fn csmith_programs_mean_what_they_do_natively() {
     assert!(unsupported * 20 <= all && endless * 5 <= all, "{summary}");
 }
 
-/// The long form: a random size or repetition can take more memory than a small machine has.
 #[test]
-#[ignore = "takes minutes and, for some inputs, gigabytes: run it with -- --ignored"]
 fn fixtures_do_natively_what_is_predicted_for_random_inputs() {
     let _alone = alone();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");

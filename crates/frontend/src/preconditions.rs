@@ -9,6 +9,7 @@ use branchwise_program::map::{Domain, Precondition, Written};
 
 use crate::clang::{self, Cursor, ParsedUnit};
 use crate::drivers::{parameter_type, unspellable};
+use crate::places::Files;
 use crate::preprocess::preprocess_from;
 use crate::{Declarations, FrontendError, Toolchain};
 
@@ -70,9 +71,10 @@ pub(crate) fn checks(
 ) -> Result<Checks, FrontendError> {
     let mut checks = Checks::default();
     let mut texts = Vec::new();
+    let mut files = Files::default();
     for &function in functions {
         let name = function.spelling();
-        let mut domain = Domain { preconditions: above(function), ..Domain::default() };
+        let mut domain = Domain { preconditions: above(function, &mut files), ..Domain::default() };
         if let Some(declared) = declarations.get(&name) {
             domain.preconditions.extend(declared.preconditions.iter().cloned());
             domain.pointers.extend(declared.pointers.iter().cloned());
@@ -163,14 +165,14 @@ fn check(function: Cursor<'_>, number: usize, precondition: &Precondition) -> Re
 }
 
 /// The preconditions in the comments directly above a function.
-fn above(function: Cursor<'_>) -> Vec<Precondition> {
+fn above(function: Cursor<'_>, files: &mut Files) -> Vec<Precondition> {
     let start = clang::file_location(function.start());
     let Some(path) = start.file else { return Vec::new() };
-    let bytes = std::fs::read(&path).unwrap_or_default();
+    let bytes = files.bytes(&path);
     let Some(before) = bytes.get(..start.offset as usize) else { return Vec::new() };
     let precondition = |offset: usize| {
-        let (line, column) = line_and_column(&bytes, offset);
-        let expression = expression_at(&bytes, offset);
+        let (line, column) = line_and_column(bytes, offset);
+        let expression = expression_at(bytes, offset);
         Precondition { expression, written: Written { path: path.clone(), line, column }, error: None }
     };
     assumptions(before).into_iter().map(precondition).collect()
