@@ -2,7 +2,7 @@
 //!
 //! Each function is decoded once into operations on the slots of its frame. The loop here runs them while their operands
 //! are plain bits or pointers to known places and nothing remarkable happens. Where an operation meets anything else (a
-//! term, undefined behaviour, a limit, a call) it changes nothing and stops; the instructions it stands for are then
+//! term, undefined behaviour, a limit) it changes nothing and stops; the instructions it stands for are then
 //! executed by the general step, which alone knows the meaning of everything. So this loop may give up, but never differ.
 
 use std::rc::Rc;
