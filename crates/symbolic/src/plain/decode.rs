@@ -561,6 +561,44 @@ pub(super) fn unused(width: u32) -> Option<u8> {
 mod tests {
     use super::*;
 
+    /// Adds 1 to one register, writes another, and returns that.
+    fn successor(registers: usize, from: u32, out: u32) -> Program {
+        let (from, out) = (Operand::Register(RegisterId(from)), RegisterId(out));
+        let right = Operand::Constant(1);
+        let add = Binary { op: BinaryOp::Add, width: 32, out, left: from, right, no_signed_wrap: false };
+        let block = Block {
+            instructions: vec![Instruction::Binary(add)],
+            locations: vec![None; 2],
+            terminator: Terminator::Return(vec![Operand::Register(out)]),
+        };
+        let function = Function {
+            name: "successor".to_owned(),
+            parameters: Vec::new(),
+            registers: (0..registers).map(|_| 32).collect(),
+            results: vec![32],
+            variadic: false,
+            library: false,
+            blocks: [block].into_iter().collect(),
+        };
+        let mut program = Program { map: Default::default(), code: Default::default() };
+        program.code.functions.push(function);
+        program
+    }
+
+    #[test]
+    fn what_has_no_number_as_a_slot_is_for_the_general_step() {
+        let operations =
+            |registers, from, out| Decoded::of(&successor(registers, from, out), CodeFunctionId(0)).operations;
+        let plain = |operations: &[Operation]| {
+            operations.iter().map(|operation| !matches!(operation, Operation::General)).collect::<Vec<_>>()
+        };
+        assert_eq!(plain(&operations(2, 0, 1)), [true, true]);
+        assert_eq!(plain(&operations(70_000, 0, 65_537)), [false, false]);
+        assert_eq!(plain(&operations(70_000, 65_537, 0)), [false, true]);
+        // The constant comes behind all registers.
+        assert_eq!(plain(&operations(65_536, 0, 1)), [false, true]);
+    }
+
     /// All ways to copy four slots into each other, circles among them.
     #[test]
     fn copies_one_by_one_do_what_they_do_at_once() {
