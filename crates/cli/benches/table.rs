@@ -1,4 +1,5 @@
-//! The benchmark table: `cargo bench -p branchwise-cli`. Prints Markdown; nothing here is a test.
+//! The benchmark table: `cargo bench -p branchwise-cli --bench table`, with `-- execution` (or `programs`, `functions`) for
+//! one of its tables. Prints Markdown; nothing here is a test.
 //!
 //! The first table is the whole tool on the programs of the three papers. The second is concrete execution against the
 //! same loops compiled by clang -O0, as a ratio measured in one run. The third is the whole tool on files of more and more
@@ -7,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use branchwise_constraints::Model;
 use branchwise_frontend::{Source, Toolchain, analyse, compile_bitcode, lower};
@@ -30,16 +31,26 @@ const PROGRAMS: [(&str, &str); 12] = [
     ("minpath", "minpath"),
 ];
 
-const KERNELS: [&str; 4] = ["arithmetic", "arrays", "calls", "pointers"];
+const KERNELS: [&str; 6] = ["arithmetic", "arrays", "calls", "pointers", "switches", "records"];
+
+/// Times that each loop is executed: the best one says what the others would take on a machine with nothing else to do.
+const RUNS: usize = 15;
 
 /// Functions of one generated file; each is twice the one before.
 const SIZES: [usize; 4] = [50, 100, 200, 400];
 
+const TABLES: [(&str, fn()); 3] =
+    [("programs", programs_table), ("execution", kernels_table), ("functions", scaling_table)];
+
 fn main() {
-    programs_table();
-    kernels_table();
-    println!();
-    scaling_table();
+    // Cargo adds `--bench`.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    for (name, table) in TABLES {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            table();
+            println!();
+        }
+    }
 }
 
 /// The whole tool on files of more and more functions: time must grow with their number, so the ratio should stay near 2.
@@ -93,7 +104,6 @@ fn programs_table() {
     for (program, function) in PROGRAMS {
         println!("{}", program_row(program, function));
     }
-    println!();
 }
 
 fn program_row(program: &str, function: &str) -> String {
@@ -142,18 +152,21 @@ fn load(file: &Path) -> Program {
     Program { map: unit.map, code }
 }
 
+/// The best times of several executions, ours and the native ones in turn: so both see the machine in the same states.
 fn kernel_row(program: &Program, kernel: &str) -> String {
-    let (instructions, ours) = executed(program, kernel);
-    let native = native_seconds(kernel);
-    format!(
-        "| {kernel} | {instructions} | {:.0} | {:.1} |",
-        instructions as f64 / ours.as_secs_f64() / 1e6,
-        ours.as_secs_f64() / native
-    )
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let executable = native_kernel(folder.path(), kernel);
+    let (mut instructions, mut ours, mut native) = (0, f64::INFINITY, f64::INFINITY);
+    for _ in 0..RUNS {
+        let (executed, seconds) = executed(program, kernel);
+        (instructions, ours) = (executed, ours.min(seconds));
+        native = native.min(native_seconds(&executable));
+    }
+    format!("| {kernel} | {instructions} | {:.0} | {:.1} |", instructions as f64 / ours / 1e6, ours / native)
 }
 
-/// Instructions and the best time of three executions.
-fn executed(program: &Program, kernel: &str) -> (u64, Duration) {
+/// Instructions and seconds of one execution.
+fn executed(program: &Program, kernel: &str) -> (u64, f64) {
     let function = program.map.function_named(kernel).expect("a kernel");
     let interrupt = AtomicBool::new(false);
     let limits = RunLimits {
@@ -164,34 +177,35 @@ fn executed(program: &Program, kernel: &str) -> (u64, Duration) {
         standard_input: u64::MAX,
         interrupt: &interrupt,
     };
-    let run = || {
-        let mut session = Session::new(program, function, 8).expect("a driver");
-        let started = Instant::now();
-        let path = session.run(&Model::new(), &limits);
-        assert_eq!(path.end, PathEnd::Returned);
-        (path.instructions, started.elapsed())
-    };
-    (0..3).map(|_| run()).min_by_key(|(_, time)| *time).expect("three runs")
+    let mut session = Session::new(program, function, 8).expect("a driver");
+    let started = Instant::now();
+    let path = session.run(&Model::new(), &limits);
+    assert_eq!(path.end, PathEnd::Returned);
+    (path.instructions, started.elapsed().as_secs_f64())
 }
 
-/// Seconds of one native call, from the best of three times many calls.
-fn native_seconds(kernel: &str) -> f64 {
-    const CALLS: u32 = 20;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let main = folder.path().join("main.c");
+/// Calls that a native run measures together.
+const NATIVE_CALLS: u32 = 20;
+
+/// Compiles a program that prints how many seconds the calls take.
+fn native_kernel(folder: &Path, kernel: &str) -> PathBuf {
+    let main = folder.join("main.c");
     let text = format!(
         "#include \"{}\"\n#include <stdio.h>\n#include <time.h>\nint main(void) {{\n    struct timespec a, b;\n    \
-         volatile int sink = 0;\n    clock_gettime(CLOCK_MONOTONIC, &a);\n    for (int i = 0; i < {CALLS}; i++) sink += {kernel}();\n    \
+         volatile int sink = 0;\n    clock_gettime(CLOCK_MONOTONIC, &a);\n    for (int i = 0; i < {NATIVE_CALLS}; i++) sink += {kernel}();\n    \
          clock_gettime(CLOCK_MONOTONIC, &b);\n    printf(\"%f\", (b.tv_sec - a.tv_sec) + (b.tv_nsec - a.tv_nsec) / 1e9);\n    return 0;\n}}\n",
         programs().join("kernels.c").display()
     );
     std::fs::write(&main, text).expect("a writable folder");
-    let executable = folder.path().join("main");
+    let executable = folder.join("main");
     let compiled = Command::new("clang-19").args(["-O0", "-w", "-o"]).arg(&executable).arg(&main).status();
     assert!(compiled.is_ok_and(|status| status.success()), "the kernels compile natively");
-    let seconds = |_| {
-        let output = Command::new(&executable).output().expect("the kernels run");
-        String::from_utf8_lossy(&output.stdout).parse::<f64>().expect("seconds")
-    };
-    (0..3).map(seconds).fold(f64::INFINITY, f64::min) / f64::from(CALLS)
+    executable
+}
+
+/// Seconds of one native call.
+fn native_seconds(executable: &Path) -> f64 {
+    let output = Command::new(executable).output().expect("the kernels run");
+    let seconds = String::from_utf8_lossy(&output.stdout).parse::<f64>().expect("seconds");
+    seconds / f64::from(NATIVE_CALLS)
 }

@@ -17,9 +17,11 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl Id for $name {
+            #[inline]
             fn new(index: usize) -> Self {
                 $name(u32::try_from(index).expect("more than 2^32 entities of one kind"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }
@@ -116,12 +118,14 @@ impl<I, T> Default for IdVec<I, T> {
 
 impl<I: Id, T> Index<I> for IdVec<I, T> {
     type Output = T;
+    #[inline]
     fn index(&self, id: I) -> &T {
         &self.items[id.index()]
     }
 }
 
 impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
         &mut self.items[id.index()]
     }

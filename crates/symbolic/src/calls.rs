@@ -1,10 +1,11 @@
 //! Calls and returns.
 
 use branchwise_program::code::{Call, Callee, Operand};
-use branchwise_program::{CodeFunctionId, Id, RegisterId};
+use branchwise_program::{CodeFunctionId, RegisterId};
 
-use crate::executor::{Executor, Frame, Step};
+use crate::executor::{Executor, Step};
 use crate::path::PathEnd;
+use crate::plain::WINDOW;
 use crate::value::Value;
 
 impl<'p> Executor<'_, 'p> {
@@ -27,46 +28,56 @@ impl<'p> Executor<'_, 'p> {
             return Err(Box::new(PathEnd::CallDepth { location: self.location(), bound: self.limits.call_depth }));
         }
         self.keep_variable_arguments(callee, call, &arguments);
-        self.enter(callee, arguments, &call.outs);
+        let parameters = &self.code.functions[callee].parameters;
+        self.enter(callee, &call.outs);
+        for (register, argument) in parameters.iter().zip(arguments) {
+            self.set(*register, argument);
+        }
         Ok(())
     }
 
-    pub(crate) fn enter(&mut self, function: CodeFunctionId, arguments: Vec<Value>, outs: &'p [RegisterId]) {
-        let code = &self.code.functions[function];
+    /// Makes a frame for a function whose parameters nobody has written yet.
+    pub(crate) fn enter(&mut self, function: CodeFunctionId, outs: &'p [RegisterId]) {
+        let mut registers = std::mem::take(&mut self.registers);
+        self.enter_with(&mut registers, function, outs);
+        self.registers = registers;
+    }
+
+    /// The same where the registers are apart from the rest.
+    pub(crate) fn enter_with(&mut self, registers: &mut Vec<Value>, function: CodeFunctionId, outs: &'p [RegisterId]) {
         let decoded = self.session.decoded(function);
-        let base = self.registers.len();
-        self.registers.extend_from_slice(decoded.frame());
-        for (register, argument) in code.parameters.iter().zip(arguments) {
-            self.registers[base + register.index()] = argument;
+        self.base = self.top;
+        self.top += decoded.frame().len();
+        if registers.len() < self.top + WINDOW {
+            registers.resize((self.top + WINDOW).next_power_of_two(), Value::Undefined);
         }
-        self.base = base;
-        self.frames.push(Frame {
-            function,
-            map_function: self.session.shared.map_functions[function],
-            base,
-            block: branchwise_program::BlockId::new(0),
-            next: 0,
-            stack_objects: Vec::new(),
-            outs,
-            last_event: None,
-            switched: None,
-            decoded,
-            loops: Vec::new(),
-        });
+        registers[self.base..self.top].copy_from_slice(decoded.frame());
+        let map_function = self.session.shared.map_functions[function];
+        self.frames.enter(function, map_function, self.base, outs, decoded);
     }
 
     pub(crate) fn leave(&mut self, values: &[Operand]) -> Step<()> {
         let widths = &self.code.functions[self.frame().function].results;
         let results: Vec<Value> =
             values.iter().zip(widths).map(|(value, &width)| self.wide_value(value, width)).collect();
-        let Some(frame) = self.frames.pop() else { return Err(Box::new(PathEnd::Returned)) };
-        frame.stack_objects.into_iter().for_each(|object| self.memory.end_lifetime(object));
-        self.registers.truncate(frame.base);
-        let Some(caller) = self.frames.last() else { return Err(Box::new(PathEnd::Returned)) };
-        self.base = caller.base;
-        for (register, value) in frame.outs.iter().zip(results) {
+        let outs = self.drop_frame();
+        if self.frames.is_empty() {
+            return Err(Box::new(PathEnd::Returned));
+        }
+        for (register, value) in outs.iter().zip(results) {
             self.set(*register, value);
         }
         Ok(())
+    }
+
+    /// Ends the innermost activation; hands back where its caller wants the results.
+    pub(crate) fn drop_frame(&mut self) -> &'p [RegisterId] {
+        let frame = self.frames.leave().expect("a path without frames has ended");
+        frame.stack_objects.iter().for_each(|&object| self.memory.end_lifetime(object));
+        frame.stack_objects.clear();
+        self.top = frame.base;
+        let outs = frame.outs;
+        self.base = self.frames.last().map_or(0, |caller| caller.base);
+        outs
     }
 }

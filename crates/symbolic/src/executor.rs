@@ -6,12 +6,12 @@ use std::rc::Rc;
 use branchwise_constraints::{CompareOp, Evaluator, Model, TermId};
 use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
-use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId, GlobalId, Id, RegisterId};
+use branchwise_program::{CodeFunctionId, FeedId, FunctionId, GlobalId, Id, RegisterId};
 
+use crate::frames::{Frame, Frames, LoopCount};
 use crate::inputs::ShapeId;
 use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
-use crate::plain::Decoded;
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
@@ -28,8 +28,11 @@ pub(crate) struct Executor<'s, 'p> {
     evaluator: Evaluator,
     pub limits: &'s RunLimits<'s>,
     pub memory: Memory,
-    pub frames: Vec<Frame<'p>>,
+    pub frames: Frames<'p>,
+    /// The frames' registers and constants, and behind them what a window over the last frame spans.
     pub registers: Vec<Value>,
+    /// End of the innermost frame's registers.
+    pub top: usize,
     /// Room for the phi copies of one jump.
     pub copy_buffer: Vec<Value>,
     /// Start of the innermost frame's registers.
@@ -63,52 +66,12 @@ pub(crate) struct Executor<'s, 'p> {
     pub wrote_files: bool,
     pub notes: Notes,
     pub instructions: u64,
+    /// The limits are looked at when this many instructions have been executed.
+    pub pause: u64,
     /// The arguments of calls with variable ones, by the depth of the callee.
     pub variable_arguments: BTreeMap<usize, VariableArguments>,
     /// The instruction being executed, within the innermost frame's block.
     pub instruction: u32,
-}
-
-/// An activation of a function.
-pub(crate) struct Frame<'p> {
-    pub function: CodeFunctionId,
-    pub map_function: Option<FunctionId>,
-    pub base: usize,
-    pub block: BlockId,
-    /// The operation to go on with.
-    pub next: usize,
-    pub stack_objects: Vec<ObjectId>,
-    /// Where the caller wants the results.
-    pub outs: &'p [RegisterId],
-    pub last_event: Option<Event>,
-    pub switched: Option<TermId>,
-    pub decoded: Rc<Decoded>,
-    pub loops: Vec<LoopCount>,
-}
-
-/// How often a loop went on although its end was open.
-pub(crate) struct LoopCount {
-    pub head: BlockId,
-    pub iterations: u64,
-    pub open: bool,
-}
-
-impl Frame<'_> {
-    /// Counts the iterations of loops whose end was open. `None`, and nothing changed: one more is too many.
-    pub(crate) fn enter_loop(&mut self, head: BlockId, back: bool, bound: u64) -> Option<()> {
-        if !back {
-            self.loops.retain(|count| count.head != head);
-            return Some(());
-        }
-        if let Some(count) = self.loops.iter_mut().find(|count| count.head == head && count.open) {
-            if count.iterations >= bound {
-                return None;
-            }
-            count.iterations += 1;
-            count.open = false;
-        }
-        Some(())
-    }
 }
 
 /// What two pointers might both point to.
@@ -131,8 +94,9 @@ impl<'s, 'p> Executor<'s, 'p> {
             evaluator: Evaluator::new(),
             limits,
             memory: session.shared.image.clone(),
-            frames: Vec::new(),
-            registers: Vec::new(),
+            frames: Frames::default(),
+            registers: std::mem::take(&mut session.registers),
+            top: 0,
             copy_buffer: Vec::new(),
             base: 0,
             decided: HashMap::new(),
@@ -156,6 +120,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             wrote_files: false,
             notes: Notes::default(),
             instructions: 0,
+            pause: 0,
             variable_arguments: BTreeMap::new(),
             instruction: 0,
             session,
@@ -168,6 +133,7 @@ impl<'s, 'p> Executor<'s, 'p> {
         let end = self.judged(end);
         self.note_aliases();
         self.notes.caveats.looks_at_addresses = self.session.looks_at_addresses;
+        self.session.registers = self.registers;
         Path {
             decisions: self.decisions,
             domain: self.domain,

@@ -13,6 +13,7 @@ mod arithmetic;
 mod calls;
 mod executor;
 mod floats;
+mod frames;
 mod functions;
 mod heap;
 mod inputs;

@@ -158,6 +158,20 @@ impl Memory {
         if entry.permits & MAY_WRITE == 0 { None } else { entry.object.as_mut().and_then(Rc::get_mut) }
     }
 
+    /// Copies between objects that need no check but that of the bounds, if their bytes alone say what the ranges hold.
+    pub(crate) fn copy_plain(&mut self, to: Pointer, from: Pointer, size: u64) -> Option<()> {
+        let range = from.offset as usize..from.offset.checked_add(size)? as usize;
+        let at = to.offset as usize;
+        self.readable(from.object)?;
+        if to.object == from.object {
+            return self.writable(to.object)?.move_whole(at, range);
+        }
+        self.writable(to.object)?;
+        let places = [to.object.0 as usize, from.object.0 as usize];
+        let [to, from] = self.objects.get_disjoint_mut(places).ok()?;
+        Rc::get_mut(to.object.as_mut()?)?.copy_whole(at, from.object.as_deref()?, range)
+    }
+
     /// Reads `size` bytes at an offset inside a living object.
     pub(crate) fn read(&self, session: &mut Session<'_>, id: ObjectId, offset: u64, size: u64) -> Value {
         let mut context = TermContext { session, addresses: &self.addresses, targets: &self.targets };

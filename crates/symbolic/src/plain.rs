@@ -2,74 +2,101 @@
 //!
 //! Each function is decoded once into operations on the slots of its frame. The loop here runs them while their operands
 //! are plain bits or pointers to known places and nothing remarkable happens. Where an operation meets anything else (a
-//! term, undefined behaviour, a limit, a call) it changes nothing and stops; the instructions it stands for are then
+//! term, undefined behaviour, a limit) it changes nothing and stops; the instructions it stands for are then
 //! executed by the general step, which alone knows the meaning of everything. So this loop may give up, but never differ.
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
+use branchwise_program::code::CompareOp;
 use branchwise_program::map::Event;
 use branchwise_program::{FunctionId, MarkerId};
 
-use crate::executor::{Executor, Frame};
-use crate::memory::Memory;
-use crate::path::Notes;
-use crate::session::{RunLimits, Session};
+use crate::executor::Executor;
+use crate::session::Successors;
 use crate::value::{Pointer, Value};
 
+mod access;
 mod bits;
+mod calls;
 mod decode;
 mod fuse;
 mod operation;
+mod table;
 
 pub(crate) use decode::Decoded;
-pub(crate) use operation::Place;
-use operation::{Edge, Indexed, Operation, Slot, Test, Three};
+use operation::{Edge, Indexed, Operation, Slot, Test, Three, Window};
+pub(crate) use operation::{Place, WINDOW};
 
 impl<'p> Executor<'_, 'p> {
-    /// Runs the innermost frame from an operation on; hands back the operation that needs the general step.
-    pub(crate) fn run_plain(&mut self, decoded: &Decoded, from: usize) -> usize {
-        let frame = self.frames.last_mut().expect("a path without frames has ended");
+    /// Runs what is plain; hands back the instructions that need the general step, and the operation after them.
+    pub(crate) fn run_plain(&mut self) -> (Place, usize) {
+        let successors = Rc::clone(&self.session.shared.successors);
+        let mut successors = successors.borrow_mut();
+        // Apart from the rest while it is worked on.
+        let mut registers = std::mem::take(&mut self.registers);
+        let stopped = loop {
+            let frame = self.frames.last().expect("a path without frames has ended");
+            let decoded = Rc::clone(&frame.decoded);
+            let window = registers[self.base..].first_chunk_mut().expect("there is a window behind every frame");
+            let stopped = self.run_frame(&decoded, window, &mut successors);
+            let done = match decoded.operations[stopped] {
+                Operation::Call { call } => self.call_plain(&mut registers, &decoded, stopped, call),
+                Operation::Return { results, cost } => self.return_plain(&mut registers, &decoded, results, cost),
+                _ => None,
+            };
+            if done.is_none() {
+                break (decoded.place(stopped), stopped + 1);
+            }
+        };
+        self.registers = registers;
+        stopped
+    }
+
+    /// Runs the innermost frame; hands back the operation that it does not do.
+    fn run_frame(&mut self, decoded: &Decoded, window: &mut Window, successors: &mut Successors) -> usize {
+        let frame = self.frame();
+        let (map_function, from) = (frame.map_function, frame.next);
+        let after = map_function.map_or(0, |function| successors.place(function, frame.last_event));
+        let counts_loops = !frame.loops.is_empty();
+        let events_before = self.events.len();
         let mut machine = Machine {
             decoded,
-            slots: &mut self.registers[self.base..],
-            memory: &mut self.memory,
-            map_function: frame.map_function,
-            last_event: frame.last_event,
-            frame,
-            session: self.session,
-            events: &mut self.events,
-            notes: &mut self.notes,
-            limits: self.limits,
-            instructions: self.instructions,
-            pause: 0,
+            slots: window,
+            map_function,
+            after,
+            events_before,
+            counts_loops,
+            successors,
+            executor: self,
         };
         let stopped = machine.run(from);
-        machine.frame.last_event = machine.last_event;
-        self.instructions = machine.instructions;
+        if let Some(last) = self.events[events_before..].last() {
+            let last = *last;
+            self.frame().last_event = Some(last);
+        }
         stopped
     }
 }
 
-struct Machine<'a, 's, 'p> {
+struct Machine<'a, 'e, 's, 'p> {
+    executor: &'e mut Executor<'s, 'p>,
     decoded: &'a Decoded,
-    /// Those of the innermost frame.
-    slots: &'a mut [Value],
-    memory: &'a mut Memory,
-    frame: &'a mut Frame<'p>,
+    /// Those of the innermost frame, which the executor does without meanwhile.
+    slots: &'a mut Window,
     map_function: Option<FunctionId>,
-    last_event: Option<Event>,
-    session: &'a mut Session<'p>,
-    events: &'a mut Vec<Event>,
-    notes: &'a mut Notes,
-    limits: &'a RunLimits<'s>,
-    instructions: u64,
-    /// The limits are looked at when this many instructions have been executed.
-    pause: u64,
+    /// Where the markers are that may come next.
+    after: usize,
+    /// How many events there were when this began; all others belong to the frame.
+    events_before: usize,
+    /// Iterations of some loop are counted.
+    counts_loops: bool,
+    successors: &'a mut Successors,
 }
 
 const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 10_000;
 
-impl Machine<'_, '_, '_> {
+impl Machine<'_, '_, '_, '_> {
     /// One arm for each operation. `None` from an arm: not plain.
     fn run(&mut self, from: usize) -> usize {
         let decoded = self.decoded;
@@ -77,7 +104,7 @@ impl Machine<'_, '_, '_> {
         let mut at = from;
         loop {
             let next = match &operations[at] {
-                Operation::General => None,
+                Operation::General | Operation::Call { .. } | Operation::Return { .. } => None,
                 Operation::Move { out, from } => self.copy(at, *out, *from),
                 Operation::Add(three) => self.compute(at, three, bits::add),
                 Operation::Sub(three) => self.compute(at, three, bits::sub),
@@ -129,8 +156,30 @@ impl Machine<'_, '_, '_> {
                 Operation::StoreIndexed2 { value, address } => self.store::<2>(at, *value, self.indexed(address)),
                 Operation::StoreIndexed4 { value, address } => self.store::<4>(at, *value, self.indexed(address)),
                 Operation::StoreIndexed8 { value, address } => self.store::<8>(at, *value, self.indexed(address)),
+                Operation::LoadUnsigned1 { out, address } => self.load_number::<1>(at, *out, address, |bits| bits),
+                Operation::LoadUnsigned2 { out, address } => self.load_number::<2>(at, *out, address, |bits| bits),
+                Operation::LoadUnsigned4 { out, address } => self.load_number::<4>(at, *out, address, |bits| bits),
+                Operation::LoadSigned1To4 { out, address } => {
+                    self.load_number::<1>(at, *out, address, |bits| i32::from(bits as i8) as u32 as u64)
+                }
+                Operation::LoadSigned2To4 { out, address } => {
+                    self.load_number::<2>(at, *out, address, |bits| i32::from(bits as i16) as u32 as u64)
+                }
+                Operation::LoadSigned1To8 { out, address } => {
+                    self.load_number::<1>(at, *out, address, |bits| bits as i8 as u64)
+                }
+                Operation::LoadSigned2To8 { out, address } => {
+                    self.load_number::<2>(at, *out, address, |bits| bits as i16 as u64)
+                }
+                Operation::LoadSigned4To8 { out, address } => {
+                    self.load_number::<4>(at, *out, address, |bits| bits as i32 as u64)
+                }
+                Operation::CopyMemory { to, from, size } => self.copy_memory(at, *to, *from, *size),
+                Operation::SetMemory { to, byte, size } => self.set_memory(at, *to, *byte, *size),
                 Operation::Mark { out, value, marker } => self.mark(at, *out, *value, *marker),
-                Operation::Jump { edge } => self.jump(&decoded.edges[*edge as usize]),
+                Operation::MarkCompare { op, three, marker } => self.mark_compare(at, *op, three, *marker),
+                Operation::MarkSwitch { value, marker, table } => self.mark_switch(at, *value, *marker, *table),
+                Operation::Jump { edge } => self.jump(*edge),
                 Operation::Branch { condition, edges } => self.branch(*condition, *edges),
                 Operation::BranchEq(test) => self.test(test, |l, r| l == r),
                 Operation::BranchNe(test) => self.test(test, |l, r| l != r),
@@ -138,6 +187,11 @@ impl Machine<'_, '_, '_> {
                 Operation::BranchUle(test) => self.test(test, |l, r| l <= r),
                 Operation::BranchSlt(test) => self.test_signed(test, |l, r| l < r),
                 Operation::BranchSle(test) => self.test_signed(test, |l, r| l <= r),
+                Operation::Switch { value, table } => self.switch(*value, *table),
+                Operation::SwitchMarked { value, marker, tables } => self.switch_marked(*value, *marker, *tables),
+                Operation::AddJump { three, edge } => self.step(three, *edge, bits::add),
+                Operation::AddSignedJump { three, edge } => self.step(three, *edge, bits::add_signed),
+                Operation::OffsetJump { out, base, constant, edge } => self.offset_step(*out, *base, *constant, *edge),
             };
             match next {
                 Some(next) => at = next,
@@ -167,11 +221,11 @@ impl Machine<'_, '_, '_> {
         Some(at + 1)
     }
 
-    /// Copies a slot. Bits part by part: a processor waits for parts that were just written when it reads them as one.
     #[inline(always)]
     fn transfer(&mut self, to: Slot, from: Slot) {
         match self.slots[from as usize] {
             Value::Bits(bits) => self.set(to, Value::Bits(bits)),
+            Value::Pointer(Pointer { object, offset }) => self.set(to, Value::Pointer(Pointer { object, offset })),
             value => self.set(to, value),
         }
     }
@@ -181,6 +235,24 @@ impl Machine<'_, '_, '_> {
         let result = result(self.bits(three.left)?, self.bits(three.right)?, u32::from(three.unused))?;
         self.set(three.out, Value::Bits(result));
         Some(at + 1)
+    }
+
+    /// An operation and a jump whose copies come before the result is written.
+    #[inline(always)]
+    fn step(&mut self, three: &Three, edge: u32, result: impl Fn(u64, u64, u32) -> Option<u64>) -> Option<usize> {
+        let result = result(self.bits(three.left)?, self.bits(three.right)?, u32::from(three.unused))?;
+        let target = self.jump(edge)?;
+        self.set(three.out, Value::Bits(result));
+        Some(target)
+    }
+
+    #[inline(always)]
+    fn offset_step(&mut self, out: Slot, base: Slot, constant: i32, edge: u32) -> Option<usize> {
+        let Pointer { object, offset } = self.pointer(base)?;
+        let target = self.jump(edge)?;
+        let offset = offset.wrapping_add(i64::from(constant) as u64);
+        self.set(out, Value::Pointer(Pointer { object, offset }));
+        Some(target)
     }
 
     #[inline(always)]
@@ -251,22 +323,70 @@ impl Machine<'_, '_, '_> {
 
     #[inline(always)]
     fn load<const N: usize>(&mut self, at: usize, out: Slot, pointer: Option<Pointer>) -> Option<usize> {
-        let object = self.memory.readable(pointer?.object)?;
+        let object = self.executor.memory.readable(pointer?.object)?;
         let offset = pointer?.offset as usize;
-        match object.read_bits::<N>(offset) {
-            Some(bits) => self.set(out, Value::Bits(bits)),
-            None => self.set(out, object.read_piece::<N>(offset)?),
+        if let Some(bits) = object.read_bits::<N>(offset) {
+            self.set(out, Value::Bits(bits));
+        } else if N == 8
+            && let Some(Pointer { object, offset }) = object.read_pointer(offset)
+        {
+            self.set(out, Value::Pointer(Pointer { object, offset }));
+        } else {
+            let value = object.read_piece::<N>(offset)?;
+            self.set(out, value);
         }
+        Some(at + 1)
+    }
+
+    /// A number and its extension.
+    #[inline(always)]
+    fn load_number<const N: usize>(
+        &mut self,
+        at: usize,
+        out: Slot,
+        address: &Indexed,
+        extended: impl Fn(u64) -> u64,
+    ) -> Option<usize> {
+        let Pointer { object, offset } = self.indexed(address)?;
+        let bits = self.executor.memory.readable(object)?.read_bits::<N>(offset as usize)?;
+        self.set(out, Value::Bits(extended(bits)));
         Some(at + 1)
     }
 
     #[inline(always)]
     fn store<const N: usize>(&mut self, at: usize, value: Slot, pointer: Option<Pointer>) -> Option<usize> {
-        let object = self.memory.writable(pointer?.object)?;
-        object.write_piece::<N>(pointer?.offset as usize, self.slots[value as usize]).then_some(at + 1)
+        let object = self.executor.memory.writable(pointer?.object)?;
+        let offset = pointer?.offset;
+        match self.slots[value as usize] {
+            Value::Bits(bits) => object.write_bits::<N>(offset as usize, bits)?,
+            value => object.write_piece(offset, N as u64, value)?,
+        }
+        Some(at + 1)
     }
 
-    #[inline(always)]
+    #[inline(never)]
+    fn copy_memory(&mut self, at: usize, to: Slot, from: Slot, size: Slot) -> Option<usize> {
+        let size = self.bits(size)?;
+        if size > 0 {
+            self.executor.memory.copy_plain(self.pointer(to)?, self.pointer(from)?, size)?;
+        }
+        self.executor.instructions += size / 8;
+        Some(at + 1)
+    }
+
+    #[inline(never)]
+    fn set_memory(&mut self, at: usize, to: Slot, byte: Slot, size: Slot) -> Option<usize> {
+        let (size, byte) = (self.bits(size)?, self.bits(byte)?);
+        if size > 0 {
+            let Pointer { object, offset } = self.pointer(to)?;
+            let range = offset as usize..offset.checked_add(size)? as usize;
+            self.executor.memory.writable(object)?.fill_whole(range, byte as u8)?;
+        }
+        self.executor.instructions += size / 8;
+        Some(at + 1)
+    }
+
+    #[inline(never)]
     fn mark(&mut self, at: usize, out: Slot, value: Slot, marker: MarkerId) -> Option<usize> {
         let outcome = u32::from(self.bits(value)? != 0);
         self.event(Event { marker, outcome });
@@ -274,19 +394,68 @@ impl Machine<'_, '_, '_> {
         Some(at + 1)
     }
 
+    /// A comparison whose outcome a marker reports.
+    #[inline(never)]
+    fn mark_compare(&mut self, at: usize, op: CompareOp, three: &Three, marker: MarkerId) -> Option<usize> {
+        let (left, right) = self.comparable(three.left, three.right)?;
+        let outcome = bits::compare(op, left, right, u32::from(three.unused));
+        self.event(Event { marker, outcome: u32::from(outcome) });
+        self.set(three.out, Value::Bits(u64::from(outcome)));
+        Some(at + 1)
+    }
+
+    /// The marker of a switch.
+    #[inline(never)]
+    fn mark_switch(&mut self, at: usize, value: Slot, marker: MarkerId, table: u32) -> Option<usize> {
+        let value = self.bits(value)?;
+        self.event(Event { marker, outcome: self.decoded.tables[table as usize].entry(value) });
+        Some(at + 1)
+    }
+
     #[inline(always)]
     fn event(&mut self, event: Event) {
-        let after = self.last_event.replace(event);
-        if self.map_function.is_none_or(|function| !self.session.map_allows(function, after, event.marker)) {
-            self.notes.caveats.off_the_map.get_or_insert(event);
+        if self.map_function.is_none() || !self.successors.is_usual(self.after, event.marker) {
+            self.check_map(event);
         }
-        self.events.push(event);
+        self.after = self.successors.after(event);
+        self.executor.events.push(event);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_map(&mut self, event: Event) {
+        let last = self.last_event();
+        let map = &self.executor.session.program.map;
+        if self.map_function.is_none_or(|function| !self.successors.allows(map, function, last, event.marker)) {
+            self.executor.notes.caveats.off_the_map.get_or_insert(event);
+        }
+    }
+
+    /// The last event of the frame.
+    fn last_event(&self) -> Option<Event> {
+        let before = || self.executor.frames.last().and_then(|frame| frame.last_event);
+        self.executor.events[self.events_before..].last().copied().or_else(before)
     }
 
     #[inline(always)]
     fn branch(&mut self, condition: Slot, edges: u32) -> Option<usize> {
         let taken = self.bits(condition)? & 1;
-        self.jump(&self.decoded.edges[edges as usize + taken as usize])
+        self.jump(edges + taken as u32)
+    }
+
+    #[inline(always)]
+    fn switch(&mut self, value: Slot, table: u32) -> Option<usize> {
+        let edge = self.decoded.tables[table as usize].entry(self.bits(value)?);
+        self.jump(edge)
+    }
+
+    #[inline(never)]
+    fn switch_marked(&mut self, value: Slot, marker: MarkerId, tables: u32) -> Option<usize> {
+        let [outcomes, edges] = self.decoded.tables[tables as usize..].first_chunk()?;
+        let value = self.bits(value)?;
+        let target = self.along(&self.decoded.edges[edges.entry(value) as usize])?;
+        self.event(Event { marker, outcome: outcomes.entry(value) });
+        Some(target)
     }
 
     /// A condition with its marker and the branch on it.
@@ -296,10 +465,22 @@ impl Machine<'_, '_, '_> {
             Some(pair) => pair,
             None => self.null_test(test)?,
         };
-        let outcome = holds(left, right);
-        let target = self.jump(&self.decoded.edges[test.edges as usize + usize::from(outcome)])?;
-        self.event(Event { marker: test.marker, outcome: u32::from(outcome) });
+        self.follow(test, holds(left, right))
+    }
+
+    /// Not inline, as little of what the loop needs shall be kept in memory for the sake of the rest.
+    #[inline(never)]
+    fn follow(&mut self, test: &Test, outcome: bool) -> Option<usize> {
+        let target = self.along(&self.decoded.edges[test.edges as usize + usize::from(outcome)])?;
+        if test.marked {
+            self.event(Event { marker: test.marker, outcome: u32::from(outcome) });
+        }
         Some(target)
+    }
+
+    #[inline(never)]
+    fn jump(&mut self, edge: u32) -> Option<usize> {
+        self.along(&self.decoded.edges[edge as usize])
     }
 
     #[inline(always)]
@@ -310,6 +491,7 @@ impl Machine<'_, '_, '_> {
 
     /// A pointer that is compared with null: as equal as 1 and 0. Only equality asks that, so the order is nobody's.
     #[cold]
+    #[inline(never)]
     fn null_test(&self, test: &Test) -> Option<(u64, u64)> {
         let null = |slot: Slot| matches!(self.slot(slot), Value::Bits(0));
         let pointer = |slot: Slot| matches!(self.slot(slot), Value::Pointer(_));
@@ -319,23 +501,25 @@ impl Machine<'_, '_, '_> {
 
     /// Whether no limit is reached; then the next look is due some instructions later.
     #[cold]
+    #[inline(never)]
     fn may_go_on(&mut self, instructions: u64) -> bool {
-        self.pause = self.limits.instructions.min(instructions + INSTRUCTIONS_BETWEEN_LOOKS);
-        instructions <= self.limits.instructions && !self.limits.interrupt.load(Ordering::Relaxed)
+        self.executor.pause = self.executor.limits.instructions.min(instructions + INSTRUCTIONS_BETWEEN_LOOKS);
+        instructions <= self.executor.limits.instructions && !self.executor.limits.interrupt.load(Ordering::Relaxed)
     }
 
     /// Goes along an edge; `None`, and nothing done, where a limit is reached.
     #[inline(always)]
-    fn jump(&mut self, edge: &Edge) -> Option<usize> {
-        let instructions = self.instructions + u64::from(edge.cost);
-        if instructions > self.pause && !self.may_go_on(instructions) {
+    fn along(&mut self, edge: &Edge) -> Option<usize> {
+        let instructions = self.executor.instructions + u64::from(edge.cost);
+        if instructions > self.executor.pause && !self.may_go_on(instructions) {
             return None;
         }
-        if edge.enters_loop && !self.frame.loops.is_empty() {
-            self.frame.enter_loop(edge.block, edge.back, self.limits.loop_iterations)?;
+        if edge.enters_loop && self.counts_loops {
+            let bound = self.executor.limits.loop_iterations;
+            self.executor.frame().enter_loop(edge.block, edge.back, bound)?;
         }
-        self.instructions = instructions;
-        for &(to, from) in &self.decoded.moves[edge.first_move as usize..edge.end_move as usize] {
+        self.executor.instructions = instructions;
+        for &(to, from) in &edge.moves {
             self.transfer(to, from);
         }
         Some(edge.target as usize)

@@ -52,7 +52,7 @@ impl Executor<'_, '_> {
         self.calling = function;
         // Only what the last call hands out is observed.
         self.outputs.clear();
-        self.enter(driver, Vec::new(), &[]);
+        self.enter(driver, &[]);
         loop {
             if let Err(end) = self.advance() {
                 return *end;

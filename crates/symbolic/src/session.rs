@@ -23,7 +23,7 @@ mod state;
 mod successors;
 
 use state::CallGraph;
-use successors::Successors;
+pub(crate) use successors::Successors;
 
 /// How the names of the functions begin that check preconditions.
 const CHECK_PREFIX: &str = "__bw_pre_";
@@ -64,6 +64,8 @@ pub struct Session<'p> {
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
     pub(crate) looks_at_addresses: bool,
+    /// Room for the frames of a run, kept from one to the next.
+    pub(crate) registers: Vec<Value>,
 }
 
 /// Functions that some path has entered.
@@ -82,7 +84,7 @@ pub struct Prepared<'p> {
     pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
     /// Which functions are generated to check preconditions.
     pub(crate) preconditions: Rc<IdVec<CodeFunctionId, bool>>,
-    successors: Rc<RefCell<Successors>>,
+    pub(crate) successors: Rc<RefCell<Successors>>,
     /// The objects of standard input, output and error, where the program names them.
     streams: Rc<[(ObjectId, Stream)]>,
     /// The user's code asks for `errno`.
@@ -136,6 +138,7 @@ impl<'p> Prepared<'p> {
             concrete_values: HashMap::new(),
             garbage_used: 0,
             looks_at_addresses: false,
+            registers: Vec::new(),
         })
     }
 }
@@ -193,8 +196,8 @@ impl<'p> Session<'p> {
     }
 
     pub(crate) fn decoded(&mut self, function: CodeFunctionId) -> Rc<Decoded> {
-        let code = &self.program.code.functions[function];
-        Rc::clone(self.shared.decoded.borrow_mut()[function].get_or_insert_with(|| Rc::new(Decoded::of(code))))
+        let mut table = self.shared.decoded.borrow_mut();
+        Rc::clone(table[function].get_or_insert_with(|| Rc::new(Decoded::of(self.program, function))))
     }
 
     /// A value that nobody wrote: a variable that no test can set. Runs use the same ones in the same order.

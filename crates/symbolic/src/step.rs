@@ -1,6 +1,5 @@
 //! The dispatch: one line for each instruction and terminator.
 
-use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
@@ -22,10 +21,8 @@ const LARGEST_STACK_OBJECT: u64 = 64 << 20;
 impl<'p> Executor<'_, 'p> {
     /// Runs what is plain, then one operation that is not.
     pub(crate) fn advance(&mut self) -> Step<()> {
-        let frame = self.frame();
-        let (decoded, next) = (Rc::clone(&frame.decoded), frame.next);
-        let stopped = self.run_plain(&decoded, next);
-        self.general_step(decoded.place(stopped), stopped + 1)
+        let (place, next) = self.run_plain();
+        self.general_step(place, next)
     }
 
     /// Executes the instructions that an operation stands for, whatever their operands are.

@@ -24,6 +24,18 @@ pub(crate) enum Value {
 
 const _: () = assert!(size_of::<Value>() == 16);
 
+impl Value {
+    /// The same value, read part by part: a processor waits for parts that were just written when it reads them as one.
+    #[inline(always)]
+    pub(crate) fn by_parts(&self) -> Value {
+        match *self {
+            Value::Bits(bits) => Value::Bits(bits),
+            Value::Pointer(Pointer { object, offset }) => Value::Pointer(Pointer { object, offset }),
+            ref other => *other,
+        }
+    }
+}
+
 /// Packed, so that a value's tag fits beside it in two words; its fields are aligned there nevertheless.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 #[repr(C, packed(4))]

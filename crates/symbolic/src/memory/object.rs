@@ -1,5 +1,7 @@
 //! One object: bytes, for each of them what it is, and above them cells for what is symbolic or a pointer.
 
+use std::ops::Range;
+
 use branchwise_constraints::{FastMap, TermId};
 
 use super::{Contents, Origin, TermContext};
@@ -108,22 +110,16 @@ impl Object {
     fn cell_at(&self, offset: u64) -> Option<Cell> {
         match self.kind(offset) {
             FIRST => self.cells.get(&offset).copied(),
-            POINTER => {
-                let bytes = u64::from_le_bytes(*self.bytes.get(offset as usize..)?.first_chunk()?);
-                let pointer = Pointer { object: ObjectId(bytes as u32), offset: bytes >> 32 };
-                Some(Cell { size: 8, value: Value::Pointer(pointer) })
-            }
+            POINTER => Some(Cell { size: 8, value: Value::Pointer(self.read_pointer(offset as usize)?) }),
             _ => None,
         }
     }
 
     fn mark(&mut self, offset: u64, size: u64, kind: u8) {
-        if self.kinds.is_empty() {
-            if kind == PLAIN {
-                return;
-            }
-            self.kinds = vec![PLAIN; self.size as usize];
+        if self.kinds.is_empty() && kind == PLAIN {
+            return;
         }
+        self.spell_out_kinds();
         self.kinds[offset as usize..(offset + size) as usize].fill(kind);
     }
 
@@ -148,8 +144,19 @@ impl Object {
         Some(u64::from_le_bytes(wide))
     }
 
-    /// `N` bytes inside the object that are one cell, or that nobody wrote.
+    /// The pointer in the eight bytes here, if they hold it.
     #[inline(always)]
+    pub(crate) fn read_pointer(&self, offset: usize) -> Option<Pointer> {
+        if *self.kinds.get(offset)? != POINTER {
+            return None;
+        }
+        let bytes = u64::from_le_bytes(*self.bytes.get(offset..)?.first_chunk()?);
+        Some(Pointer { object: ObjectId(bytes as u32), offset: bytes >> 32 })
+    }
+
+    /// `N` bytes inside the object that are one cell, or that nobody wrote.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn read_piece<const N: usize>(&self, offset: usize) -> Option<Value> {
         let kinds = self.kinds.get(offset..)?.first_chunk::<N>()?;
         if kinds[0] >= FIRST {
@@ -158,19 +165,9 @@ impl Object {
         (*kinds == [UNDEFINED; N]).then_some(Value::Undefined)
     }
 
-    /// Writes `N` bytes inside the object: bits over what is no cell, other cells over that or over exactly one cell; else
-    /// does nothing.
+    /// Writes bits over `N` bytes inside the object that are no cell; else does nothing.
     #[inline(always)]
-    pub(crate) fn write_piece<const N: usize>(&mut self, offset: usize, value: Value) -> bool {
-        match value {
-            Value::Bits(bits) => self.write_bits::<N>(offset, bits).is_some(),
-            Value::Undefined => false,
-            value => self.write_cell(offset as u64, N as u64, value).is_some(),
-        }
-    }
-
-    #[inline(always)]
-    fn write_bits<const N: usize>(&mut self, offset: usize, bits: u64) -> Option<()> {
+    pub(crate) fn write_bits<const N: usize>(&mut self, offset: usize, bits: u64) -> Option<()> {
         let bytes = self.bytes.get_mut(offset..)?.first_chunk_mut::<N>()?;
         if !self.kinds.is_empty() {
             let kinds = self.kinds.get_mut(offset..)?.first_chunk_mut::<N>()?;
@@ -183,6 +180,15 @@ impl Object {
         }
         bytes.copy_from_slice(&bits.to_le_bytes()[..N]);
         Some(())
+    }
+
+    /// Writes what is no bits over bytes inside the object that are no cell, or exactly one; else does nothing.
+    #[inline(never)]
+    pub(crate) fn write_piece(&mut self, offset: u64, size: u64, value: Value) -> Option<()> {
+        match value {
+            Value::Bits(_) | Value::Undefined => None,
+            value => self.write_cell(offset, size, value),
+        }
     }
 
     fn write_cell(&mut self, offset: u64, size: u64, value: Value) -> Option<()> {
@@ -198,6 +204,69 @@ impl Object {
         }
         self.put_cell(offset, size, value);
         Some(())
+    }
+
+    /// Whether a range lies inside the object and the bytes alone say what it holds: no part of it is a cell elsewhere,
+    /// and no pointer is cut.
+    fn is_whole(&self, range: &Range<usize>) -> bool {
+        if self.kinds.is_empty() {
+            return range.end <= self.bytes.len();
+        }
+        let inner = |at: usize| self.kinds.get(at) == Some(&INNER);
+        let inside = |kinds: &[u8]| kinds.iter().fold(true, |all, &kind| all & (kind != FIRST));
+        self.kinds.get(range.clone()).is_some_and(inside) && !inner(range.start) && !inner(range.end)
+    }
+
+    /// Copies a range of another object, if the bytes alone say what both ranges hold; else does nothing.
+    pub(super) fn copy_whole(&mut self, at: usize, other: &Object, range: Range<usize>) -> Option<()> {
+        let here = at..at.checked_add(range.len())?;
+        if self.is_overwritten(&here) || !self.is_whole(&here) || !other.is_whole(&range) {
+            return None;
+        }
+        self.bytes[here.clone()].copy_from_slice(&other.bytes[range.clone()]);
+        if !other.kinds.is_empty() {
+            self.spell_out_kinds();
+            self.kinds[here].copy_from_slice(&other.kinds[range]);
+        } else if !self.kinds.is_empty() {
+            self.kinds[here].fill(PLAIN);
+        }
+        Some(())
+    }
+
+    /// The same within one object.
+    pub(super) fn move_whole(&mut self, at: usize, range: Range<usize>) -> Option<()> {
+        let here = at..at.checked_add(range.len())?;
+        if self.is_overwritten(&here) || !self.is_whole(&here) || !self.is_whole(&range) {
+            return None;
+        }
+        self.bytes.copy_within(range.clone(), at);
+        if !self.kinds.is_empty() {
+            self.kinds.copy_within(range, at);
+        }
+        Some(())
+    }
+
+    /// Writes one byte everywhere in a range in which no cell is cut or lies elsewhere; else does nothing.
+    pub(crate) fn fill_whole(&mut self, range: Range<usize>, byte: u8) -> Option<()> {
+        if self.is_overwritten(&range) || !self.is_whole(&range) {
+            return None;
+        }
+        if !self.kinds.is_empty() {
+            self.kinds[range.clone()].fill(PLAIN);
+        }
+        self.bytes[range].fill(byte);
+        Some(())
+    }
+
+    /// Whether writing a range leaves nothing of what a variable of the program held: paths remember that.
+    fn is_overwritten(&self, range: &Range<usize>) -> bool {
+        *range == (0..self.size as usize) && matches!(self.origin, Origin::Global { .. })
+    }
+
+    fn spell_out_kinds(&mut self) {
+        if self.kinds.is_empty() {
+            self.kinds = vec![PLAIN; self.size as usize];
+        }
     }
 
     pub(super) fn read(&self, context: &mut TermContext<'_, '_>, offset: u64, size: u64) -> Value {
@@ -343,5 +412,74 @@ impl Object {
         }
         let size = run(end.min(at + 8));
         (size, self.read(context, at, size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pointer(object: u32, offset: u64) -> Value {
+        Value::Pointer(Pointer { object: ObjectId(object), offset })
+    }
+
+    /// Plain bytes, a pointer at 8, a cell at 16, bytes that nobody wrote from 24 on.
+    fn mixed() -> Object {
+        let mut object = Object::new(32, Origin::Stack, Contents::Uninitialised);
+        object.write_bytes(0, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        object.put_cell(8, 8, pointer(3, 5));
+        object.put_cell(16, 8, Value::Function(branchwise_program::CodeFunctionId(1)));
+        object
+    }
+
+    #[test]
+    fn a_copy_takes_numbers_pointers_and_what_nobody_wrote() {
+        let from = mixed();
+        let mut to = Object::new(32, Origin::Stack, Contents::Zero);
+        assert!(to.copy_whole(4, &from, 4..16).is_some());
+        assert!(to.copy_whole(24, &from, 24..32).is_some());
+        assert_eq!(to.read_bits::<4>(0), Some(0));
+        assert_eq!(to.read_bits::<4>(4), Some(0x0807_0605));
+        assert_eq!(to.read_pointer(8), Some(Pointer { object: ObjectId(3), offset: 5 }));
+        assert!(matches!(to.read_piece::<8>(24), Some(Value::Undefined)));
+    }
+
+    #[test]
+    fn nothing_is_copied_that_is_cut_or_lies_elsewhere() {
+        let from = mixed();
+        let mut to = Object::new(32, Origin::Stack, Contents::Zero);
+        for range in [0..12, 12..16, 16..24, 8..24, 28..33] {
+            assert!(to.copy_whole(0, &from, range.clone()).is_none(), "{range:?}");
+        }
+        assert!(to.copy_whole(usize::MAX, &from, 0..4).is_none());
+        assert!(to.is_plain());
+        let plain = Object::new(8, Origin::Stack, Contents::Zero);
+        for at in [4, 12, 16, 20, 28] {
+            assert!(mixed().copy_whole(at, &plain, 0..8).is_none(), "{at}");
+            assert!(mixed().fill_whole(at..at + 8, 0).is_none(), "{at}");
+        }
+        let mut over = mixed();
+        assert!(over.copy_whole(8, &plain, 0..8).is_some());
+        assert_eq!(over.read_bits::<8>(8), Some(0));
+    }
+
+    #[test]
+    fn ranges_of_one_object_may_overlap() {
+        let mut object = mixed();
+        assert!(object.move_whole(2, 0..6).is_some());
+        assert_eq!(object.read_bits::<8>(0), Some(0x0605_0403_0201_0201));
+        assert!(object.move_whole(24, 8..16).is_some());
+        assert_eq!(object.read_pointer(24), Some(Pointer { object: ObjectId(3), offset: 5 }));
+        assert!(object.move_whole(0, 12..20).is_none());
+    }
+
+    #[test]
+    fn a_variable_that_is_written_as_a_whole_is_left_to_the_general_step() {
+        let origin = Origin::Global { id: branchwise_program::GlobalId(0), state: true };
+        let mut variable = Object::new(8, origin, Contents::Zero);
+        let other = Object::new(8, Origin::Stack, Contents::Zero);
+        assert!(variable.copy_whole(0, &other, 0..8).is_none());
+        assert!(variable.fill_whole(0..8, 1).is_none());
+        assert!(variable.fill_whole(0..7, 1).is_some());
     }
 }

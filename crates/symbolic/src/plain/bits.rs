@@ -1,6 +1,8 @@
 //! Arithmetic on plain bits of any width up to 64. `unused` is 64 less the width: shifted left by it, the sign of a number
 //! is the machine's, and the machine's overflow is the number's. `None`: undefined in C, or rare.
 
+use branchwise_program::code::CompareOp;
+
 #[inline(always)]
 fn high(bits: u64, unused: u32) -> i64 {
     (bits << unused) as i64
@@ -23,6 +25,7 @@ pub(super) fn signed(bits: u64, unused: u32) -> i64 {
 }
 
 #[cold]
+#[inline(never)]
 fn odd_signed(bits: u64, unused: u32) -> i64 {
     high(bits, unused) >> unused
 }
@@ -38,6 +41,7 @@ fn wrapped(number: u64, unused: u32) -> u64 {
 }
 
 #[cold]
+#[inline(never)]
 fn odd_wrapped(number: u64, unused: u32) -> u64 {
     number << unused >> unused
 }
@@ -133,6 +137,22 @@ pub(super) fn sign_extend(bits: u64, unused_from: u8, unused_to: u8) -> u64 {
     wrapped(signed(bits, u32::from(unused_from)) as u64, u32::from(unused_to))
 }
 
+pub(super) fn compare(op: CompareOp, left: u64, right: u64, unused: u32) -> bool {
+    let numbers = (signed(left, unused), signed(right, unused));
+    match op {
+        CompareOp::Eq => left == right,
+        CompareOp::Ne => left != right,
+        CompareOp::Ult => left < right,
+        CompareOp::Ule => left <= right,
+        CompareOp::Ugt => left > right,
+        CompareOp::Uge => left >= right,
+        CompareOp::Slt => numbers.0 < numbers.1,
+        CompareOp::Sle => numbers.0 <= numbers.1,
+        CompareOp::Sgt => numbers.0 > numbers.1,
+        CompareOp::Sge => numbers.0 >= numbers.1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,6 +193,18 @@ mod tests {
         ("shift_right", shift_right),
         ("shift_right_signed", shift_right_signed),
     ];
+
+    #[test]
+    fn comparisons_see_the_sign_where_they_should() {
+        use CompareOp::*;
+        for (op, expected) in
+            [(Eq, 0), (Ne, 1), (Ult, 0), (Ule, 0), (Ugt, 1), (Uge, 1), (Slt, 1), (Sle, 1), (Sgt, 0), (Sge, 0)]
+        {
+            assert_eq!(u8::from(compare(op, 0xff, 1, 56)), expected, "{op:?}: -1 and 1, 255 and 1");
+            let equal = u8::from(matches!(op, Eq | Ule | Uge | Sle | Sge));
+            assert_eq!(u8::from(compare(op, 0xff, 0xff, 56)), equal, "{op:?} of the same");
+        }
+    }
 
     #[test]
     fn every_width_computes_what_wide_numbers_do() {

@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use branchwise_constraints::FastMap;
 use branchwise_program::code::{
-    self, Address, Binary, BinaryOp, Block, Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand,
-    Terminator,
+    self, Binary, BinaryOp, Block, Callee, Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand, Terminator,
 };
-use branchwise_program::{BlockId, Id, IdVec, RegisterId};
+use branchwise_program::map::{LabelValues, MarkerKind};
+use branchwise_program::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
-use super::fuse::{self, Condition};
-use super::operation::{Edge, Indexed, Operation, Place, Slot, Test, Three};
+use super::access;
+use super::fuse::{self, Condition, MarkedSwitch};
+use super::operation::{Call, Edge, Operation, Place, Slot, Test, Three};
+use super::table::{Range as Cases, Table};
 use crate::loops::LoopExits;
 use crate::session::global_object;
 use crate::value::{Pointer, Value};
@@ -20,29 +22,32 @@ use crate::value::{Pointer, Value};
 pub(crate) struct Decoded {
     pub(super) operations: Vec<Operation>,
     pub(super) edges: Vec<Edge>,
-    /// To and from.
-    pub(super) moves: Vec<(Slot, Slot)>,
+    /// Those of switches and of their markers.
+    pub(super) tables: Vec<Table>,
+    pub(super) calls: Vec<Call>,
+    /// What each return hands back.
+    pub(super) results: Vec<Box<[Slot]>>,
     /// By operation.
     places: Vec<Place>,
     /// The first operation of each block.
     starts: IdVec<BlockId, u32>,
-    /// What the slots hold when the function is entered: registers nobody wrote, then constants, then one slot for
-    /// copies that go round in a circle.
+    /// What the slots hold when the function is entered: registers nobody wrote, one slot for copies that go round in a
+    /// circle, then constants.
     frame: Vec<Value>,
     pub(crate) exits: LoopExits,
 }
 
 /// The start of a block that is not decoded yet.
 const NOWHERE: u32 = u32::MAX;
-/// Stands for the last slot of the frame until that is known.
-const CIRCLE: Slot = Slot::MAX;
 /// Edges through more empty blocks than this are left as they are.
 const LONGEST_CHAIN: usize = 8;
 
 impl Decoded {
-    pub(crate) fn of(function: &Function) -> Self {
+    pub(crate) fn of(program: &Program, function: CodeFunctionId) -> Self {
+        let function = &program.code.functions[function];
         let mut decoder = Decoder {
             function,
+            program,
             uses: fuse::uses(function),
             is_head: function.blocks.ids().map(|_| false).collect(),
             constants: FastMap::default(),
@@ -51,10 +56,12 @@ impl Decoded {
             decoded: Decoded {
                 operations: Vec::new(),
                 edges: Vec::new(),
-                moves: Vec::new(),
+                tables: Vec::new(),
+                calls: Vec::new(),
+                results: Vec::new(),
                 places: Vec::new(),
                 starts: function.blocks.ids().map(|_| NOWHERE).collect(),
-                frame: vec![Value::Undefined; function.registers.len()],
+                frame: vec![Value::Undefined; function.registers.len() + 1],
                 exits: LoopExits::of(function),
             },
         };
@@ -75,10 +82,11 @@ impl Decoded {
     }
 }
 
-struct Decoder<'f> {
+pub(super) struct Decoder<'f> {
     function: &'f Function,
+    program: &'f Program,
     /// How often each register is read.
-    uses: IdVec<RegisterId, u32>,
+    pub(super) uses: IdVec<RegisterId, u32>,
     is_head: IdVec<BlockId, bool>,
     constants: FastMap<(u8, u128), Slot>,
     /// The end of the instructions that are counted already, in the current block: its last call. Negative: so many of
@@ -108,32 +116,94 @@ impl<'f> Decoder<'f> {
         for edge in &mut self.decoded.edges {
             edge.target = self.decoded.starts[edge.block];
         }
-        self.decoded.frame.push(Value::Undefined);
-        let circle = self.decoded.frame.len() as Slot - 1;
-        for (to, from) in &mut self.decoded.moves {
-            [to, from].into_iter().filter(|slot| **slot == CIRCLE).for_each(|slot| *slot = circle);
-        }
     }
 
     /// Decodes a block; hands back the one to which it only leads on, to be decoded right behind it.
     fn block(&mut self, id: BlockId, block: &'f Block) -> Option<BlockId> {
         self.decoded.starts[id] = self.decoded.operations.len() as u32;
         let count = block.instructions.len();
-        let condition = fuse::condition(block, &self.uses);
-        let fused = condition.as_ref().map_or(count, |condition| condition.first);
-        self.instructions(id, 0..fused);
-        if let Some(operation) = condition.and_then(|condition| self.test(block, &condition)) {
-            self.push(id, fused, count + 1, operation);
-            return None;
-        }
-        self.instructions(id, fused..count);
         if let Some(next) = self.continuation(block) {
+            self.instructions(id, 0..count);
             self.counted -= count as isize + 1;
             return Some(next);
         }
+        let tail = self.tail(block);
+        self.instructions(id, 0..tail);
+        if tail < count
+            && let Some(operation) = self.fused_tail(block, tail)
+        {
+            self.push(id, tail, count + 1, operation);
+            return None;
+        }
+        self.instructions(id, tail..count);
         let operation = self.terminator(block).unwrap_or(Operation::General);
         self.push(id, count, count + 1, operation);
         None
+    }
+
+    /// The first of the instructions that may be one operation with the block's terminator.
+    fn tail(&self, block: &Block) -> usize {
+        let count = block.instructions.len();
+        match &block.terminator {
+            Terminator::Branch { .. } => fuse::condition(block, &self.uses).map_or(count, |condition| condition.first),
+            Terminator::Switch { .. } => fuse::marked_switch(block, &self.uses).map_or(count, |switch| switch.first),
+            Terminator::Jump(_) => match block.instructions.last() {
+                Some(Instruction::Binary(Binary { op: BinaryOp::Add, .. })) => count - 1,
+                Some(Instruction::Address(address)) if address.scaled.is_empty() => count - 1,
+                _ => count,
+            },
+            Terminator::Return(_) | Terminator::Unreachable => count,
+        }
+    }
+
+    fn fused_tail(&mut self, block: &'f Block, first: usize) -> Option<Operation> {
+        match &block.terminator {
+            Terminator::Branch { .. } => self.test(block, &fuse::condition(block, &self.uses)?),
+            Terminator::Switch { .. } => {
+                let MarkedSwitch { marker, zero_extended, .. } = fuse::marked_switch(block, &self.uses)?;
+                self.switch(block, Some((marker, zero_extended)))
+            }
+            Terminator::Jump(edge) => self.step(block, &block.instructions[first], edge),
+            Terminator::Return(_) | Terminator::Unreachable => None,
+        }
+    }
+
+    /// The last step of a block, whose result only the jump hands on.
+    fn step(&mut self, block: &'f Block, step: &Instruction, edge: &'f code::Edge) -> Option<Operation> {
+        let step = self.instruction(step)?;
+        let edge = self.edges(block, &[edge])?;
+        let operation = match step {
+            Operation::Add(three) => {
+                self.handed_on(three.out, edge).map(|out| Operation::AddJump { three: Three { out, ..three }, edge })
+            }
+            Operation::AddSigned(three) => self
+                .handed_on(three.out, edge)
+                .map(|out| Operation::AddSignedJump { three: Three { out, ..three }, edge }),
+            Operation::Offset { out, base, constant } => {
+                self.handed_on(out, edge).map(|out| Operation::OffsetJump { out, base, constant, edge })
+            }
+            _ => None,
+        };
+        if operation.is_none() {
+            self.decoded.edges.truncate(edge as usize);
+        }
+        operation
+    }
+
+    /// Where an edge copies a register to that nothing else reads. Then the edge does not, and whoever goes along it
+    /// writes there afterwards.
+    fn handed_on(&mut self, from: Slot, edge: u32) -> Option<Slot> {
+        let edge = self.decoded.edges.get_mut(edge as usize)?;
+        let at = edge.moves.iter().position(|&(_, moved)| moved == from)?;
+        let to = edge.moves[at].0;
+        let later = edge.moves[at + 1..].iter().any(|&(next, read)| next == to || read == to);
+        if later || self.uses[RegisterId::new(usize::from(from))] != 1 {
+            return None;
+        }
+        let mut moves = edge.moves.to_vec();
+        moves.remove(at);
+        edge.moves = moves.into();
+        Some(to)
     }
 
     /// The block to which a block jumps, if nothing else does and there is nothing to do on the way.
@@ -147,10 +217,16 @@ impl<'f> Decoder<'f> {
         let instructions = &self.function.blocks[id].instructions[..range.end];
         let mut at = range.start;
         while let Some(instruction) = instructions.get(at) {
-            let pair = instructions.get(at + 1).and_then(|next| self.access(instruction, next));
-            let end = at + 1 + usize::from(pair.is_some());
-            let operation = pair.or_else(|| self.instruction(instruction)).unwrap_or(Operation::General);
-            self.push(id, at, end, operation);
+            let (operation, length) = match self.group(&instructions[at..]) {
+                Some((operation, length)) => (Some(operation), length),
+                None => (self.instruction(instruction), 1),
+            };
+            let end = at + length;
+            let operation = match instruction {
+                Instruction::Call(call) => self.call(call, (end as isize - self.counted) as u32),
+                _ => operation,
+            };
+            self.push(id, at, end, operation.unwrap_or(Operation::General));
             if matches!(instruction, Instruction::Call(_)) {
                 self.counted = end as isize;
             }
@@ -167,9 +243,9 @@ impl<'f> Decoder<'f> {
     }
 
     /// The slot of an operand of at most 64 bits.
-    fn slot(&mut self, operand: &Operand) -> Option<Slot> {
+    pub(super) fn slot(&mut self, operand: &Operand) -> Option<Slot> {
         let (key, value) = match *operand {
-            Operand::Register(register) => return Some(register.0),
+            Operand::Register(register) => return slot_of(register),
             Operand::Constant(bits) => ((0, bits), Value::Bits(u64::try_from(bits).ok()?)),
             Operand::Global(id, offset) => {
                 let pointer = Pointer { object: global_object(id), offset: offset as u64 };
@@ -178,16 +254,18 @@ impl<'f> Decoder<'f> {
             Operand::Function(id) => ((2, u128::from(id.0)), Value::Function(id)),
             Operand::Undefined => ((3, 0), Value::Undefined),
         };
-        let frame = &mut self.decoded.frame;
-        Some(*self.constants.entry(key).or_insert_with(|| {
-            frame.push(value);
-            frame.len() as Slot - 1
-        }))
+        if let Some(&known) = self.constants.get(&key) {
+            return Some(known);
+        }
+        let slot = numbered(self.decoded.frame.len())?;
+        self.decoded.frame.push(value);
+        self.constants.insert(key, slot);
+        Some(slot)
     }
 
-    fn three(&mut self, out: RegisterId, left: &Operand, right: &Operand, width: u32) -> Option<Three> {
+    pub(super) fn three(&mut self, out: RegisterId, left: &Operand, right: &Operand, width: u32) -> Option<Three> {
         let unused = unused(width)?;
-        Some(Three { out: out.0, left: self.slot(left)?, right: self.slot(right)?, unused })
+        Some(Three { out: slot_of(out)?, left: self.slot(left)?, right: self.slot(right)?, unused })
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> Option<Operation> {
@@ -198,31 +276,31 @@ impl<'f> Decoder<'f> {
             Instruction::Select { out, width, condition, then, otherwise } => {
                 unused(*width)?;
                 let (condition, then, otherwise) = (self.slot(condition)?, self.slot(then)?, self.slot(otherwise)?);
-                Some(Operation::Select { out: out.0, condition, then, otherwise })
+                Some(Operation::Select { out: slot_of(*out)?, condition, then, otherwise })
             }
             Instruction::Load { out, width, address } => {
-                let (out, address) = (out.0, self.slot(address)?);
-                match width {
-                    8 => Some(Operation::Load1 { out, address }),
-                    16 => Some(Operation::Load2 { out, address }),
-                    32 => Some(Operation::Load4 { out, address }),
-                    64 => Some(Operation::Load8 { out, address }),
-                    _ => None,
-                }
+                let (out, address) = (slot_of(*out)?, self.slot(address)?);
+                access::load(*width, out, address)
             }
             Instruction::Store { width, value, address } => {
                 let (value, address) = (self.slot(value)?, self.slot(address)?);
-                match width {
-                    8 => Some(Operation::Store1 { value, address }),
-                    16 => Some(Operation::Store2 { value, address }),
-                    32 => Some(Operation::Store4 { value, address }),
-                    64 => Some(Operation::Store8 { value, address }),
-                    _ => None,
-                }
+                access::store(*width, value, address)
             }
             Instruction::Address(address) => self.address(address),
             Instruction::MarkCondition { out, marker, value } => {
-                Some(Operation::Mark { out: out.0, value: self.slot(value)?, marker: *marker })
+                Some(Operation::Mark { out: slot_of(*out)?, value: self.slot(value)?, marker: *marker })
+            }
+            Instruction::CopyMemory { to, from, size } => {
+                let (to, from, size) = (self.slot(to)?, self.slot(from)?, self.slot(size)?);
+                Some(Operation::CopyMemory { to, from, size })
+            }
+            Instruction::SetMemory { to, byte, size } => {
+                let (to, byte, size) = (self.slot(to)?, self.slot(byte)?, self.slot(size)?);
+                Some(Operation::SetMemory { to, byte, size })
+            }
+            Instruction::MarkSwitch { marker, value } => {
+                let (value, table) = (self.slot(value)?, self.labels(*marker, 64, false)?);
+                Some(Operation::MarkSwitch { value, marker: *marker, table: self.table(table) })
             }
             _ => None,
         }
@@ -269,65 +347,13 @@ impl<'f> Decoder<'f> {
 
     fn cast(&mut self, cast: &Cast) -> Option<Operation> {
         let (unused_from, unused_to) = (unused(cast.from)?, unused(cast.to)?);
-        let (out, from) = (cast.out.0, self.slot(&cast.value)?);
+        let (out, from) = (slot_of(cast.out)?, self.slot(&cast.value)?);
         Some(match cast.op {
             CastOp::Copy => Operation::Move { out, from },
             CastOp::ZeroExtend => Operation::ZeroExtend { out, from },
             CastOp::Truncate => Operation::Truncate { out, from, unused: unused_to },
             CastOp::SignExtend => Operation::SignExtend { out, from, unused_from, unused_to },
         })
-    }
-
-    fn address(&mut self, address: &Address) -> Option<Operation> {
-        let out = address.out.0;
-        if !address.scaled.is_empty() {
-            return Some(Operation::Index { out, address: self.indexed(address)? });
-        }
-        let constant = i32::try_from(address.constant).ok()?;
-        Some(Operation::Offset { out, base: self.slot(&address.base)?, constant })
-    }
-
-    fn indexed(&mut self, address: &Address) -> Option<Indexed> {
-        let constant = i32::try_from(address.constant).ok()?;
-        let base = self.slot(&address.base)?;
-        match &address.scaled[..] {
-            [] => Some(Indexed { base, index: self.slot(&Operand::Constant(0))?, scale: 0, constant, unused: 0 }),
-            [scaled] => {
-                let scale = i32::try_from(scaled.scale).ok()?;
-                let (index, unused) = (self.slot(&scaled.index)?, unused(scaled.width)?);
-                Some(Indexed { base, index, scale, constant, unused })
-            }
-            _ => None,
-        }
-    }
-
-    /// An address and the access after it, if nothing else reads the address.
-    fn access(&mut self, address: &Instruction, access: &Instruction) -> Option<Operation> {
-        let Instruction::Address(address) = address else { return None };
-        let through = |operand: &Operand| *operand == Operand::Register(address.out) && self.uses[address.out] == 1;
-        match access {
-            Instruction::Load { out, width, address: operand } if through(operand) => {
-                let (out, address) = (out.0, self.indexed(address)?);
-                match width {
-                    8 => Some(Operation::LoadIndexed1 { out, address }),
-                    16 => Some(Operation::LoadIndexed2 { out, address }),
-                    32 => Some(Operation::LoadIndexed4 { out, address }),
-                    64 => Some(Operation::LoadIndexed8 { out, address }),
-                    _ => None,
-                }
-            }
-            Instruction::Store { width, value, address: operand } if through(operand) => {
-                let (value, address) = (self.slot(value)?, self.indexed(address)?);
-                match width {
-                    8 => Some(Operation::StoreIndexed1 { value, address }),
-                    16 => Some(Operation::StoreIndexed2 { value, address }),
-                    32 => Some(Operation::StoreIndexed4 { value, address }),
-                    64 => Some(Operation::StoreIndexed8 { value, address }),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
     }
 
     fn terminator(&mut self, block: &'f Block) -> Option<Operation> {
@@ -341,8 +367,83 @@ impl<'f> Decoder<'f> {
                 let edges = self.edges(block, &[otherwise, then])?;
                 Some(Operation::Branch { condition, edges })
             }
+            Terminator::Switch { .. } => self.switch(block, None),
+            Terminator::Return(values) => {
+                let results: Option<Box<[Slot]>> = values.iter().map(|value| self.slot(value)).collect();
+                let cost = self.cost_of(block);
+                self.decoded.results.push(results?);
+                Some(Operation::Return { results: self.decoded.results.len() as u32 - 1, cost })
+            }
             _ => None,
         }
+    }
+
+    /// A call that only moves values; others do more when they are made.
+    fn call(&mut self, call: &code::Call, cost: u32) -> Option<Operation> {
+        let Callee::Direct(callee) = call.callee else { return None };
+        let function = &self.program.code.functions[callee];
+        if function.is_declaration() || function.variadic {
+            return None;
+        }
+        let arguments = function.parameters.iter().zip(&call.arguments);
+        let arguments: Option<_> =
+            arguments.map(|(parameter, argument)| Some((*parameter, self.slot(argument)?))).collect();
+        self.decoded.calls.push(Call { callee, arguments: arguments?, cost });
+        Some(Operation::Call { call: self.decoded.calls.len() as u32 - 1 })
+    }
+
+    /// A switch, with its marker if that is said: and whether the marker sees the value extended by zeros.
+    fn switch(&mut self, block: &'f Block, marked: Option<(MarkerId, bool)>) -> Option<Operation> {
+        let Terminator::Switch { value, width, cases, default } = &block.terminator else { return None };
+        let (unused, value) = (u32::from(unused(*width)?), self.slot(value)?);
+        let outcomes = match marked {
+            Some((marker, zero_extended)) => Some(self.labels(marker, *width, zero_extended)?),
+            None => None,
+        };
+        let number = |bits: u128| Some(i128::from((u64::try_from(bits).ok()? << unused) as i64 >> unused));
+        let edges: Vec<&code::Edge> = cases.iter().map(|(_, edge)| edge).chain([default]).collect();
+        let first = self.decoded.edges.len() as u32;
+        let ranges: Option<Vec<Cases>> = (first..)
+            .zip(cases)
+            .map(|(entry, (case, _))| Some(Cases { first: number(*case)?, last: number(*case)?, entry }))
+            .collect();
+        let table = Table::of(&ranges?, unused, first + cases.len() as u32)?;
+        self.edges(block, &edges)?;
+        Some(match (marked, outcomes) {
+            (Some((marker, _)), Some(outcomes)) => {
+                let tables = self.table(outcomes);
+                self.table(table);
+                Operation::SwitchMarked { value, marker, tables }
+            }
+            _ => Operation::Switch { value, table: self.table(table) },
+        })
+    }
+
+    /// The table from the values of a switch, of a width and extended for the marker, to the marker's outcomes.
+    fn labels(&self, marker: MarkerId, width: u32, zero_extended: bool) -> Option<Table> {
+        let MarkerKind::Switch { labels, signed, .. } = &self.program.map.markers[marker].kind else { return None };
+        let numbers = match (zero_extended || !*signed, width) {
+            (false, _) => -(1_i128 << (width - 1))..1_i128 << (width - 1),
+            (true, _) if zero_extended || width == 64 => 0..1_i128 << width,
+            (true, _) => return None,
+        };
+        let mut otherwise = labels.len() as u32;
+        let mut ranges = Vec::new();
+        for (label, entry) in labels.iter().zip(0..) {
+            match label.values {
+                LabelValues::Range { low, high } if numbers.contains(&low) && numbers.contains(&high) => {
+                    ranges.push(Cases { first: low, last: high, entry });
+                }
+                LabelValues::Range { .. } => return None,
+                LabelValues::Default => otherwise = otherwise.min(entry),
+            }
+        }
+        Table::of(&ranges, u32::from(unused(width)?), otherwise)
+    }
+
+    fn table(&mut self, table: Table) -> u32 {
+        self.decoded.tables.push(table);
+        self.decoded.tables.len() as u32 - 1
     }
 
     fn test(&mut self, block: &'f Block, condition: &Condition) -> Option<Operation> {
@@ -351,7 +452,8 @@ impl<'f> Decoder<'f> {
         let (left, right) = (self.slot(&condition.left)?, self.slot(&condition.right)?);
         let edges = self.edges(block, &[otherwise, then])?;
         let equality = unused == 0 && matches!(condition.op, CompareOp::Eq | CompareOp::Ne);
-        let test = Test { left, right, marker: condition.marker, edges, unused, equality };
+        let marker = condition.marker.unwrap_or(MarkerId::new(0));
+        let test = Test { left, right, marker, edges, unused, equality, marked: condition.marker.is_some() };
         let swapped = Test { left: right, right: left, ..test };
         Some(match condition.op {
             CompareOp::Eq => Operation::BranchEq(test),
@@ -367,10 +469,15 @@ impl<'f> Decoder<'f> {
         })
     }
 
+    /// What the end of a block adds to the count of instructions.
+    fn cost_of(&self, block: &Block) -> u32 {
+        (block.instructions.len() as isize + 1 - self.counted) as u32
+    }
+
     /// Decodes edges that leave a block, one after the other; the index of the first.
     fn edges(&mut self, block: &Block, edges: &[&'f code::Edge]) -> Option<u32> {
         let first = self.decoded.edges.len();
-        let cost = (block.instructions.len() as isize + 1 - self.counted) as u32;
+        let cost = self.cost_of(block);
         for edge in edges {
             let Some(edge) = self.edge(edge, cost) else {
                 self.decoded.edges.truncate(first);
@@ -381,30 +488,26 @@ impl<'f> Decoder<'f> {
         Some(first as u32)
     }
 
-    /// Goes on through blocks that only jump. That is not seen: where a limit ends the path among them, the general
-    /// step takes them one by one.
+    /// Goes on through blocks that only jump, and does the copies of one edge after the other. That is not seen: where a
+    /// limit ends the path among them, the general step takes them one by one.
     fn edge(&mut self, edge: &'f code::Edge, mut cost: u32) -> Option<Edge> {
-        let (mut last, mut copies) = (edge, &edge.copies);
+        let mut last = edge;
+        let mut moves = self.moves(&edge.copies)?;
         for _ in 0..LONGEST_CHAIN {
             let between = &self.function.blocks[last.target];
             let Terminator::Jump(next) = &between.terminator else { break };
-            let carries = !copies.is_empty() && !next.copies.is_empty();
-            if !between.instructions.is_empty() || self.is_head[last.target] || carries {
+            if !between.instructions.is_empty() || self.is_head[last.target] {
                 break;
             }
-            copies = if copies.is_empty() { &next.copies } else { copies };
+            moves.extend(self.moves(&next.copies)?);
             last = next;
             cost += 1;
         }
-        let first_move = self.decoded.moves.len() as u32;
-        let moves = self.moves(copies)?;
-        self.decoded.moves.extend(moves);
         Some(Edge {
             target: 0,
             block: last.target,
             cost,
-            first_move,
-            end_move: self.decoded.moves.len() as u32,
+            moves: moves.into(),
             enters_loop: self.is_head[last.target],
             back: last.back,
         })
@@ -415,23 +518,23 @@ impl<'f> Decoder<'f> {
         let mut moves = Vec::new();
         for (register, operand) in copies {
             let wide = self.function.registers[*register] > 64 && !matches!(operand, Operand::Register(_));
-            moves.push((register.0, self.slot(operand).filter(|_| !wide)?));
+            moves.push((slot_of(*register)?, self.slot(operand).filter(|_| !wide)?));
         }
-        Some(one_by_one(moves))
+        Some(one_by_one(moves, numbered(self.function.registers.len())?))
     }
 }
 
-/// Copies that are meant to be done all at once, in an order in which they can be done one by one. `CIRCLE` is the slot
+/// Copies that are meant to be done all at once, in an order in which they can be done one by one. `circle` is the slot
 /// that opens circles.
-fn one_by_one(mut open: Vec<(Slot, Slot)>) -> Vec<(Slot, Slot)> {
+fn one_by_one(mut open: Vec<(Slot, Slot)>, circle: Slot) -> Vec<(Slot, Slot)> {
     open.retain(|(to, from)| to != from);
     let mut ordered = Vec::new();
     while !open.is_empty() {
         let free = open.iter().position(|(to, _)| open.iter().all(|(_, from)| from != to));
         let next = free.unwrap_or_else(|| {
             let to = open[0].0;
-            ordered.push((CIRCLE, to));
-            open.iter_mut().filter(|(_, from)| *from == to).for_each(|(_, from)| *from = CIRCLE);
+            ordered.push((circle, to));
+            open.iter_mut().filter(|(_, from)| *from == to).for_each(|(_, from)| *from = circle);
             0
         });
         ordered.push(open.remove(next));
@@ -439,8 +542,18 @@ fn one_by_one(mut open: Vec<(Slot, Slot)>) -> Vec<(Slot, Slot)> {
     ordered
 }
 
+/// The slot of a register; the frame begins with them.
+pub(super) fn slot_of(register: RegisterId) -> Option<Slot> {
+    numbered(register.index())
+}
+
+/// The slot with this place in the frame. Nobody writes functions with more than there are numbers for, but machines may.
+fn numbered(index: usize) -> Option<Slot> {
+    Slot::try_from(index).ok()
+}
+
 /// 64 less the width, for what fits into plain bits.
-fn unused(width: u32) -> Option<u8> {
+pub(super) fn unused(width: u32) -> Option<u8> {
     (1..=64).contains(&width).then(|| (64 - width) as u8)
 }
 
@@ -448,19 +561,56 @@ fn unused(width: u32) -> Option<u8> {
 mod tests {
     use super::*;
 
+    /// Adds 1 to one register, writes another, and returns that.
+    fn successor(registers: usize, from: u32, out: u32) -> Program {
+        let (from, out) = (Operand::Register(RegisterId(from)), RegisterId(out));
+        let right = Operand::Constant(1);
+        let add = Binary { op: BinaryOp::Add, width: 32, out, left: from, right, no_signed_wrap: false };
+        let block = Block {
+            instructions: vec![Instruction::Binary(add)],
+            locations: vec![None; 2],
+            terminator: Terminator::Return(vec![Operand::Register(out)]),
+        };
+        let function = Function {
+            name: "successor".to_owned(),
+            parameters: Vec::new(),
+            registers: (0..registers).map(|_| 32).collect(),
+            results: vec![32],
+            variadic: false,
+            library: false,
+            blocks: [block].into_iter().collect(),
+        };
+        let mut program = Program { map: Default::default(), code: Default::default() };
+        program.code.functions.push(function);
+        program
+    }
+
+    #[test]
+    fn what_has_no_number_as_a_slot_is_for_the_general_step() {
+        let operations =
+            |registers, from, out| Decoded::of(&successor(registers, from, out), CodeFunctionId(0)).operations;
+        let plain = |operations: &[Operation]| {
+            operations.iter().map(|operation| !matches!(operation, Operation::General)).collect::<Vec<_>>()
+        };
+        assert_eq!(plain(&operations(2, 0, 1)), [true, true]);
+        assert_eq!(plain(&operations(70_000, 0, 65_537)), [false, false]);
+        assert_eq!(plain(&operations(70_000, 65_537, 0)), [false, true]);
+        // The constant comes behind all registers.
+        assert_eq!(plain(&operations(65_536, 0, 1)), [false, true]);
+    }
+
     /// All ways to copy four slots into each other, circles among them.
     #[test]
     fn copies_one_by_one_do_what_they_do_at_once() {
         for choice in 0..4_u32.pow(4) {
-            let copies: Vec<(Slot, Slot)> = (0..4).map(|to| (to, choice / 4_u32.pow(to) % 4)).collect();
-            let mut slots = [10, 11, 12, 13];
+            let copies: Vec<(Slot, Slot)> =
+                (0..4).map(|to| (to, (choice / 4_u32.pow(to.into()) % 4) as Slot)).collect();
+            let mut slots = [10, 11, 12, 13, 0];
             let expected: Vec<u32> = copies.iter().map(|(_, from)| slots[*from as usize]).collect();
-            let mut circle = 0;
-            for (to, from) in one_by_one(copies) {
-                let value = if from == CIRCLE { circle } else { slots[from as usize] };
-                *(if to == CIRCLE { &mut circle } else { &mut slots[to as usize] }) = value;
+            for (to, from) in one_by_one(copies, 4) {
+                slots[to as usize] = slots[from as usize];
             }
-            assert_eq!(slots[..], expected);
+            assert_eq!(slots[..4], expected);
         }
     }
 }

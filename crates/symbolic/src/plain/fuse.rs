@@ -6,20 +6,31 @@ use branchwise_program::code::{
 };
 use branchwise_program::{IdVec, MarkerId, RegisterId};
 
-/// A comparison that a marker reports and the block's branch follows: the second edge if it holds.
+/// A comparison that the block's branch follows, and that a marker may report: the second edge if it holds.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub op: CompareOp,
     pub width: u32,
     pub left: Operand,
     pub right: Operand,
-    pub marker: MarkerId,
+    pub marker: Option<MarkerId>,
     /// The first of the block's instructions that only serve this condition; the others up to the end do as well.
     pub first: usize,
 }
 
 /// The condition that a block ends with, if what computes it is read nowhere else.
 pub(super) fn condition(block: &Block, uses: &IdVec<RegisterId, u32>) -> Option<Condition> {
+    marked_condition(block, uses).or_else(|| plain_condition(block, uses))
+}
+
+fn plain_condition(block: &Block, uses: &IdVec<RegisterId, u32>) -> Option<Condition> {
+    let Terminator::Branch { condition: Operand::Register(branched), .. } = block.terminator else { return None };
+    let mut tail = Tail { block, uses, end: block.instructions.len(), wanted: branched };
+    let Instruction::Compare(compare) = tail.pop()? else { return None };
+    Some(tail.comparison(compare, false, None))
+}
+
+fn marked_condition(block: &Block, uses: &IdVec<RegisterId, u32>) -> Option<Condition> {
     let Terminator::Branch { condition: Operand::Register(branched), .. } = block.terminator else { return None };
     let mut tail = Tail { block, uses, end: block.instructions.len(), wanted: branched };
     let Instruction::Compare(Compare { op: CompareOp::Ne, left: Operand::Register(marked), right, .. }) = tail.pop()?
@@ -50,9 +61,75 @@ pub(super) fn condition(block: &Block, uses: &IdVec<RegisterId, u32>) -> Option<
                 negated = !negated;
                 tail.wanted = *bit;
             }
-            Some(Instruction::Compare(compare)) => return Some(tail.comparison(compare, negated, *marker)),
+            Some(Instruction::Compare(compare)) => return Some(tail.comparison(compare, negated, Some(*marker))),
             _ => return None,
         }
+    }
+}
+
+/// A comparison that a marker reports, for what else than a branch follows.
+#[derive(Debug)]
+pub(super) struct Marked<'f> {
+    pub compare: &'f Compare,
+    pub negated: bool,
+    pub marker: MarkerId,
+    /// 1 bit: the outcome.
+    pub out: RegisterId,
+    /// How many instructions it consists of.
+    pub length: usize,
+}
+
+/// The comparison with a marker with which the instructions begin, if what lies between is read nowhere else.
+pub(super) fn marked<'f>(instructions: &'f [Instruction], uses: &IdVec<RegisterId, u32>) -> Option<Marked<'f>> {
+    let (Instruction::Compare(compare), mut rest) = instructions.split_first()? else { return None };
+    let only = |operand: &Operand, wanted: RegisterId| *operand == Operand::Register(wanted) && uses[wanted] == 1;
+    let (mut bit, mut negated) = (compare.out, false);
+    while let [
+        Instruction::Binary(Binary { op: BinaryOp::Xor, width: 1, out, left, right: Operand::Constant(1), .. }),
+        ..,
+    ] = rest
+        && only(left, bit)
+    {
+        (bit, negated, rest) = (*out, !negated, &rest[1..]);
+    }
+    let [
+        Instruction::Cast(Cast { op: CastOp::ZeroExtend, from: 1, out: wide, value, .. }),
+        Instruction::MarkCondition { out: mark, marker, value: reported },
+        Instruction::Compare(Compare { op: CompareOp::Ne, left, right: Operand::Constant(0), out, .. }),
+        behind @ ..,
+    ] = rest
+    else {
+        return None;
+    };
+    let joined = only(value, bit) && only(reported, *wide) && only(left, *mark);
+    let length = instructions.len() - behind.len();
+    joined.then_some(Marked { compare, negated, marker: *marker, out: *out, length })
+}
+
+/// A block's switch, the marker before it, and the extension of its value for that.
+#[derive(Debug)]
+pub(super) struct MarkedSwitch {
+    pub marker: MarkerId,
+    /// The value is extended by zeros, not by its sign.
+    pub zero_extended: bool,
+    pub first: usize,
+}
+
+pub(super) fn marked_switch(block: &Block, uses: &IdVec<RegisterId, u32>) -> Option<MarkedSwitch> {
+    let Terminator::Switch { value: switched, width, .. } = &block.terminator else { return None };
+    let [.., before, Instruction::MarkSwitch { marker, value }] = &block.instructions[..] else { return None };
+    let last = block.instructions.len() - 1;
+    match before {
+        Instruction::Cast(Cast {
+            op: op @ (CastOp::SignExtend | CastOp::ZeroExtend),
+            from,
+            out,
+            value: narrow,
+            ..
+        }) if *value == Operand::Register(*out) && uses[*out] == 1 && narrow == switched && from == width => {
+            Some(MarkedSwitch { marker: *marker, zero_extended: *op == CastOp::ZeroExtend, first: last - 1 })
+        }
+        _ => None,
     }
 }
 
@@ -82,13 +159,13 @@ impl<'a> Tail<'a> {
         Some(instruction)
     }
 
-    fn comparison(&self, compare: &Compare, negated: bool, marker: MarkerId) -> Condition {
+    fn comparison(&self, compare: &Compare, negated: bool, marker: Option<MarkerId>) -> Condition {
         let op = if negated { negation(compare.op) } else { compare.op };
         Condition { op, width: compare.width, left: compare.left, right: compare.right, marker, first: self.end }
     }
 }
 
-fn negation(op: CompareOp) -> CompareOp {
+pub(super) fn negation(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Eq => CompareOp::Ne,
         CompareOp::Ne => CompareOp::Eq,

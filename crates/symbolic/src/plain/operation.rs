@@ -1,13 +1,21 @@
 //! The decoded form of a function's instructions.
 
-use branchwise_program::{BlockId, MarkerId};
+use branchwise_program::code::CompareOp;
+use branchwise_program::{BlockId, CodeFunctionId, MarkerId, RegisterId};
 
-/// A register or a constant of a frame.
-pub(super) type Slot = u32;
+use crate::value::Value;
+
+/// A register or a constant of a frame. Two bytes, so that every one of them is inside of a [`Window`].
+pub(super) type Slot = u16;
+
+/// What a frame and the room behind it span: reading a slot of it needs no check.
+pub(super) type Window = [Value; WINDOW];
+
+/// As many slots as there are numbers for them.
+pub(crate) const WINDOW: usize = 1 << Slot::BITS;
 
 /// What one instruction, or several that belong together, do to plain bits. `unused` is 64 less the width.
 #[derive(Debug, Copy, Clone)]
-#[repr(align(16))]
 pub(super) enum Operation {
     /// Always for the general step.
     General,
@@ -133,10 +141,65 @@ pub(super) enum Operation {
         value: Slot,
         address: Indexed,
     },
+    /// A number and the extension of it to 4 or 8 bytes, which alone is used.
+    LoadUnsigned1 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadUnsigned2 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadUnsigned4 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadSigned1To4 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadSigned2To4 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadSigned1To8 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadSigned2To8 {
+        out: Slot,
+        address: Indexed,
+    },
+    LoadSigned4To8 {
+        out: Slot,
+        address: Indexed,
+    },
+    CopyMemory {
+        to: Slot,
+        from: Slot,
+        size: Slot,
+    },
+    SetMemory {
+        to: Slot,
+        byte: Slot,
+        size: Slot,
+    },
     Mark {
         out: Slot,
         value: Slot,
         marker: MarkerId,
+    },
+    /// A comparison and its marker.
+    MarkCompare {
+        op: CompareOp,
+        three: Three,
+        marker: MarkerId,
+    },
+    MarkSwitch {
+        value: Slot,
+        marker: MarkerId,
+        /// Of the outcomes.
+        table: u32,
     },
     Jump {
         edge: u32,
@@ -152,9 +215,43 @@ pub(super) enum Operation {
     BranchUle(Test),
     BranchSlt(Test),
     BranchSle(Test),
+    /// Each entry of the table is an edge.
+    Switch {
+        value: Slot,
+        table: u32,
+    },
+    /// A switch and its marker: a table of outcomes and the table of edges behind it.
+    SwitchMarked {
+        value: Slot,
+        marker: MarkerId,
+        tables: u32,
+    },
+    /// The last operation of a block and its jump, after whose copies the result is written.
+    AddJump {
+        three: Three,
+        edge: u32,
+    },
+    AddSignedJump {
+        three: Three,
+        edge: u32,
+    },
+    OffsetJump {
+        out: Slot,
+        base: Slot,
+        constant: i32,
+        edge: u32,
+    },
+    /// Of a function with a body and a fixed number of arguments.
+    Call {
+        call: u32,
+    },
+    Return {
+        results: u32,
+        cost: u32,
+    },
 }
 
-const _: () = assert!(size_of::<Operation>() == 32);
+const _: () = assert!(size_of::<Operation>() == 20);
 
 #[derive(Debug, Copy, Clone)]
 pub(super) struct Three {
@@ -174,7 +271,7 @@ pub(super) struct Indexed {
     pub unused: u8,
 }
 
-/// A comparison, its marker and the branch on it.
+/// A comparison, its marker, if it has one, and the branch on it.
 #[derive(Debug, Copy, Clone)]
 pub(super) struct Test {
     pub left: Slot,
@@ -185,6 +282,8 @@ pub(super) struct Test {
     pub unused: u8,
     /// Of two numbers of 64 bits, which may be pointers, for equality.
     pub equality: bool,
+    /// There is a marker.
+    pub marked: bool,
 }
 
 /// A jump with its copies in an order that needs no buffer.
@@ -195,11 +294,19 @@ pub(super) struct Edge {
     pub block: BlockId,
     /// Instructions since the last ones that were counted.
     pub cost: u32,
-    pub first_move: u32,
-    pub end_move: u32,
+    /// To and from.
+    pub moves: Box<[(Slot, Slot)]>,
     /// The target is the head of a loop.
     pub enters_loop: bool,
     pub back: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub callee: CodeFunctionId,
+    /// Places in the callee's frame, and what they get.
+    pub arguments: Box<[(RegisterId, Slot)]>,
+    pub cost: u32,
 }
 
 /// Which instructions of the code an operation stands for.

@@ -6,7 +6,7 @@ use branchwise_program::{FunctionId, Id, IdVec, MarkerId, NodeId};
 
 /// Filled as paths ask; looked up at every event, so it is dense.
 #[derive(Debug)]
-pub(super) struct Successors {
+pub(crate) struct Successors {
     /// By entry of a function, then by marker and outcome.
     next: Vec<Option<Vec<MarkerId>>>,
     /// For each of these the marker that was last found there: hardly ever is there another one.
@@ -27,14 +27,30 @@ impl Successors {
         Successors { next: vec![None; count], last: vec![None; count], outcomes }
     }
 
-    /// Whether a marker may be the next one after an event of the same activation (`None`: after its entry).
-    #[inline]
-    pub(super) fn allows(&mut self, map: &Map, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
-        let place = match after {
+    /// The place of what comes after an event of an activation (`None`: after its entry).
+    #[inline(always)]
+    pub(crate) fn place(&self, function: FunctionId, after: Option<Event>) -> usize {
+        match after {
             None => function.index(),
-            Some(event) => self.outcomes[event.marker] + event.outcome as usize,
-        };
-        self.last[place] == Some(marker) || self.find(place, map, function, after, marker)
+            Some(event) => self.after(event),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn after(&self, event: Event) -> usize {
+        self.outcomes[event.marker] + event.outcome as usize
+    }
+
+    /// Whether the last marker that was found at a place is this one: then it may be the next.
+    #[inline(always)]
+    pub(crate) fn is_usual(&self, place: usize, marker: MarkerId) -> bool {
+        self.last[place] == Some(marker)
+    }
+
+    /// Whether a marker may be the next one after an event of the same activation (`None`: after its entry).
+    pub(crate) fn allows(&mut self, map: &Map, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
+        let place = self.place(function, after);
+        self.is_usual(place, marker) || self.find(place, map, function, after, marker)
     }
 
     #[cold]

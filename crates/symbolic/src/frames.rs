@@ -1,0 +1,118 @@
+//! The call stack.
+
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
+use branchwise_constraints::TermId;
+use branchwise_program::map::Event;
+use branchwise_program::{BlockId, CodeFunctionId, FunctionId, Id, RegisterId};
+
+use crate::plain::Decoded;
+use crate::value::ObjectId;
+
+/// The activations of functions, innermost last. Those that have ended stay behind it, to be written over by the next:
+/// calls are frequent, and what they need has been allocated then.
+#[derive(Default)]
+pub(crate) struct Frames<'p> {
+    all: Vec<Frame<'p>>,
+    depth: usize,
+}
+
+/// An activation of a function.
+pub(crate) struct Frame<'p> {
+    pub function: CodeFunctionId,
+    pub map_function: Option<FunctionId>,
+    pub base: usize,
+    pub block: BlockId,
+    /// The operation to go on with.
+    pub next: usize,
+    pub stack_objects: Vec<ObjectId>,
+    /// Where the caller wants the results.
+    pub outs: &'p [RegisterId],
+    pub last_event: Option<Event>,
+    pub switched: Option<TermId>,
+    pub decoded: Rc<Decoded>,
+    pub loops: Vec<LoopCount>,
+}
+
+/// How often a loop went on although its end was open.
+pub(crate) struct LoopCount {
+    pub head: BlockId,
+    pub iterations: u64,
+    pub open: bool,
+}
+
+impl Frame<'_> {
+    /// Counts the iterations of loops whose end was open. `None`, and nothing changed: one more is too many.
+    #[inline(never)]
+    pub(crate) fn enter_loop(&mut self, head: BlockId, back: bool, bound: u64) -> Option<()> {
+        if !back {
+            self.loops.retain(|count| count.head != head);
+            return Some(());
+        }
+        if let Some(count) = self.loops.iter_mut().find(|count| count.head == head && count.open) {
+            if count.iterations >= bound {
+                return None;
+            }
+            count.iterations += 1;
+            count.open = false;
+        }
+        Some(())
+    }
+}
+
+impl<'p> Frames<'p> {
+    /// A function is called; its registers begin at `base`.
+    pub(crate) fn enter(
+        &mut self,
+        function: CodeFunctionId,
+        map_function: Option<FunctionId>,
+        base: usize,
+        outs: &'p [RegisterId],
+        decoded: Rc<Decoded>,
+    ) {
+        self.depth += 1;
+        let Some(frame) = self.all.get_mut(self.depth - 1) else {
+            self.all.push(Frame {
+                function,
+                map_function,
+                base,
+                block: BlockId::new(0),
+                next: 0,
+                stack_objects: Vec::new(),
+                outs,
+                last_event: None,
+                switched: None,
+                decoded,
+                loops: Vec::new(),
+            });
+            return;
+        };
+        (frame.function, frame.map_function, frame.base) = (function, map_function, base);
+        (frame.block, frame.next) = (BlockId::new(0), 0);
+        (frame.outs, frame.decoded) = (outs, decoded);
+        (frame.last_event, frame.switched) = (None, None);
+        frame.stack_objects.clear();
+        frame.loops.clear();
+    }
+
+    /// The innermost activation ends.
+    pub(crate) fn leave(&mut self) -> Option<&mut Frame<'p>> {
+        self.depth = self.depth.checked_sub(1)?;
+        self.all.get_mut(self.depth)
+    }
+}
+
+impl<'p> Deref for Frames<'p> {
+    type Target = [Frame<'p>];
+
+    fn deref(&self) -> &[Frame<'p>] {
+        &self.all[..self.depth]
+    }
+}
+
+impl DerefMut for Frames<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.all[..self.depth]
+    }
+}
