@@ -179,6 +179,16 @@ pub struct ReplaySummary {
     pub disagreements: Vec<Disagreement>,
 }
 
+impl ReplaySummary {
+    /// Adds what was measured for another function.
+    pub(crate) fn add(&mut self, other: ReplaySummary) {
+        self.branch_outcomes += other.branch_outcomes;
+        self.covered += other.covered;
+        self.covered_llvm_cov += other.covered_llvm_cov;
+        self.disagreements.extend(other.disagreements);
+    }
+}
+
 /// A difference between what was predicted, what ran and what was measured: a bug of ours.
 #[derive(Debug, Clone)]
 pub struct Disagreement {

@@ -43,6 +43,17 @@ impl Coverage {
     pub fn function_named(&self, name: &str) -> Option<&FunctionCoverage> {
         self.functions.iter().find(|function| function.name == name)
     }
+
+    /// Adds what another run of the same executable showed.
+    pub fn add(&mut self, other: Coverage) {
+        if self.functions.is_empty() {
+            self.functions = other.functions;
+            return;
+        }
+        for (own, function) in self.functions.iter_mut().zip(other.functions) {
+            own.merge(function);
+        }
+    }
 }
 
 impl FunctionCoverage {
@@ -175,9 +186,15 @@ fn convert_branch(branch: &[u64; 9], filenames: &[PathBuf]) -> Option<BranchCoun
         column: column as u32,
         end_line: end_line as u32,
         end_column: end_column as u32,
-        true_count,
-        false_count,
+        true_count: count(true_count),
+        false_count: count(false_count),
     })
+}
+
+/// llvm-cov derives counts by subtraction, and one below zero (a run that did not end where it should, a `longjmp`) comes
+/// out as a huge number: that outcome was not counted.
+fn count(derived: u64) -> u64 {
+    if i64::try_from(derived).is_ok() { derived } else { 0 }
 }
 
 /// `file.c:name` is how llvm-cov writes a static function.
