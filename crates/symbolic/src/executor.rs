@@ -12,6 +12,7 @@ use crate::inputs::ShapeId;
 use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::plain::Decoded;
+use crate::possible::PossibleFaults;
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
@@ -62,6 +63,7 @@ pub(crate) struct Executor<'s, 'p> {
     pub closed: Vec<ObjectId>,
     pub wrote_files: bool,
     pub notes: Notes,
+    pub possible: PossibleFaults,
     pub instructions: u64,
     /// The arguments of calls with variable ones, by the depth of the callee.
     pub variable_arguments: BTreeMap<usize, VariableArguments>,
@@ -155,6 +157,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             closed: Vec::new(),
             wrote_files: false,
             notes: Notes::default(),
+            possible: PossibleFaults::default(),
             instructions: 0,
             variable_arguments: BTreeMap::new(),
             instruction: 0,
@@ -180,6 +183,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             called_unit: self.calls_to_come == 0,
             standard_input: self.input.pieces,
             notes: self.notes,
+            possible: self.possible.all,
             instructions: self.instructions,
         }
     }
@@ -258,8 +262,13 @@ impl<'s, 'p> Executor<'s, 'p> {
             return;
         }
         let fault = self.fault(kind, message);
-        if !self.notes.undefined.iter().any(|known| known.site == fault.site && known.kind == kind) {
-            self.notes.undefined.push(fault);
+        let earlier = if self.calls_to_come > 0 { 0 } else { self.notes.undefined_in_earlier_calls };
+        if self.notes.undefined[earlier..].iter().any(|known| known.site == fault.site && known.kind == kind) {
+            return;
+        }
+        self.notes.undefined.push(fault);
+        if self.calls_to_come > 0 {
+            self.notes.undefined_in_earlier_calls = self.notes.undefined.len();
         }
     }
 
@@ -307,10 +316,15 @@ impl<'s, 'p> Executor<'s, 'p> {
             alternatives,
             positions: self.positions(),
             events_before: self.events.len(),
+            in_earlier_call: self.calls_to_come > 0,
         };
         self.decisions.push(decision);
         self.note_open_loops();
         Ok(taken)
+    }
+
+    pub(crate) fn decision_count(&self) -> usize {
+        self.decisions.len()
     }
 
     fn positions(&self) -> Rc<[Position]> {
