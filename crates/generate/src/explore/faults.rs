@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 
 use branchwise_constraints::{Answer, Limits, Model, TermId};
+use branchwise_program::map::Event;
 use branchwise_search::{Candidate, Inserted, Status, TreeNodeId};
 use branchwise_symbolic::{AlternativeKind, Decision, Fault, FaultKind, Path, PathEnd, PossibleFault, Site};
 
@@ -21,6 +22,10 @@ const MOST_QUERIES_AT_SITE: u32 = 8;
 const MOST_QUERIES: u64 = 512;
 /// Of one instruction, so many ways to it are remembered: the first ones, and the last.
 const MOST_SUSPECTS_AT_SITE: usize = 32;
+/// Where every goal is reached after a few paths, so many more are executed, such as one iteration more of a loop, and each
+/// outcome is taken so often at a new place.
+const MOST_NEW_WAYS: u32 = 16;
+const MOST_NEW_WAYS_BY_OUTCOME: u32 = 3;
 /// The part of a function's budget that all searches for faults may take, ...
 const MOST_SPENT: f64 = 0.2;
 /// ... and each of those after which another round begins.
@@ -35,6 +40,8 @@ pub(crate) struct FaultRecord {
     /// Those that an input shows, and the places that one got past: once is enough.
     shown: BTreeSet<FaultSite>,
     asked: BTreeMap<FaultSite, u32>,
+    /// How often an outcome was taken at a new place, in order to meet more; `None`: that of no fault.
+    new_ways: BTreeMap<Option<Event>, u32>,
     /// The part of the budget that went into it.
     spent: f64,
 }
@@ -47,7 +54,11 @@ impl FaultRecord {
 
     /// Conditions that were asked for.
     pub(crate) fn queries(&self) -> u64 {
-        self.asked.values().map(|&queries| u64::from(queries)).sum()
+        self.asked.values().chain(self.new_ways.values()).map(|&queries| u64::from(queries)).sum()
+    }
+
+    fn ways_by(&self, outcome: Option<Event>) -> u32 {
+        self.new_ways.get(&outcome).copied().unwrap_or(0)
     }
 
     fn queries_at(&self, site: &FaultSite) -> u32 {
@@ -132,12 +143,21 @@ impl Exploration<'_, '_> {
 
     /// Asks for the suspects until all are settled or their part of the budget is spent.
     pub(super) fn look_for_faults(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        if self.findings != FindingsMode::Search {
+            return;
+        }
         let before = budget.spent_of_all();
         let another_round = self.ledger.open() > 0 && self.limitations.could_go_further() && budget.spent() < 1.0;
         let share = if another_round { MOST_SPENT_BETWEEN_ROUNDS } else { MOST_SPENT };
         let end = (before + share.min(MOST_SPENT - self.record.spent)).min(1.0);
         while budget.spent_of_all() < end && !self.must_stop(budget) && self.record.queries() < MOST_QUERIES {
-            let Some((site, suspect)) = self.suspects.next(self.record) else { break };
+            let Some((site, suspect)) = self.suspects.next(self.record) else {
+                match self.new_way() {
+                    Some(candidate) => self.take_new_way(candidate, budget, on_goals),
+                    None => break,
+                }
+                continue;
+            };
             for (constraints, hint) in self.questions(&suspect) {
                 *self.record.asked.entry(site).or_default() += 1;
                 budget.steps += 1;
@@ -148,6 +168,40 @@ impl Exploration<'_, '_> {
             }
         }
         self.record.spent += budget.spent_of_all() - before;
+    }
+
+    /// An outcome at a place where no path went that way, or the way past a fault that paths ended with, near the entry.
+    /// Only if no goal is open: the search for goals has executed enough paths otherwise.
+    fn new_way(&self) -> Option<Candidate> {
+        if self.ledger.open() > 0 || self.record.new_ways.values().sum::<u32>() >= MOST_NEW_WAYS {
+            return None;
+        }
+        let nodes = (0..self.tree.len() as u32).map(TreeNodeId);
+        let candidates = nodes.flat_map(|node| {
+            let branches = self.tree.branches(node);
+            let faults = branches.iter().any(|way| way.fault);
+            let ways =
+                branches.iter().enumerate().filter(move |(_, way)| !way.fault && (faults || way.event.is_some()));
+            ways.map(move |(branch, way)| (Candidate { node, branch }, way.event))
+        });
+        let open = candidates.filter_map(|(candidate, outcome)| {
+            let ways = self.record.ways_by(outcome);
+            let open = self.tree.status(candidate.node, candidate.branch) == Status::Open;
+            (open && ways < MOST_NEW_WAYS_BY_OUTCOME).then_some((ways, self.tree.depth(candidate.node), candidate))
+        });
+        open.min().map(|(_, _, candidate)| candidate)
+    }
+
+    fn take_new_way(&mut self, candidate: Candidate, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let Candidate { node, branch } = candidate;
+        *self.record.new_ways.entry(self.tree.branches(node)[branch].event).or_default() += 1;
+        budget.steps += 1;
+        let (constraints, hint) = (self.constraints(candidate), self.knowledge[node.0 as usize].model.clone());
+        let solved = self.solve_quickly(&constraints, &hint, budget);
+        self.tree.set_status(node, branch, Status::Unsolved);
+        if let Some(model) = solved {
+            self.try_out(model, budget, on_goals);
+        }
     }
 
     /// What an input may satisfy to show it, easiest first, and a model that comes near. Nothing: no input can, or it is

@@ -102,7 +102,7 @@ fn findings(file: &FileReport, style: Style) -> Vec<String> {
 }
 
 fn finding_line(file: &FileReport, listed: &Listed, style: Style) -> String {
-    let Listed { unit, finding, also_in, .. } = listed;
+    let Listed { unit, finding, columns, also_in } = listed;
     let function = &file.map.functions[unit.function];
     let place = file.place(finding.place.unwrap_or(function.place));
     let kind = style.paint(Colour::Red, finding.kind.name());
@@ -111,7 +111,10 @@ fn finding_line(file: &FileReport, listed: &Listed, style: Style) -> String {
         Confirmation::Confirmed { by } => format!("confirmed by {by}"),
         Confirmation::NotConfirmed { why } => format!("not confirmed: {why}"),
     };
-    let also = if also_in.is_empty() { String::new() } else { format!("\n    also in {}", also_in.join(", ")) };
+    let others = columns.iter().filter(|&&column| finding.place.is_some_and(|place| place.column != column));
+    let others: Vec<String> = others.map(|column| format!("column {column}")).collect();
+    let also: Vec<&str> = others.iter().map(String::as_str).chain(also_in.iter().copied()).collect();
+    let also = if also.is_empty() { String::new() } else { format!("\n    also in {}", also.join(", ")) };
     format!("  {place}: {kind}: {}\n    with {call}\n    {confirmation}{also}", finding.message)
 }
 
