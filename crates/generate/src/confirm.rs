@@ -93,7 +93,7 @@ fn fits(finding: &Finding, report: &SanitizerReport) -> bool {
     };
     let words: &[&str] = match finding.kind {
         FindingKind::SignedOverflow => &["signed integer overflow", "negation of", "division of"],
-        FindingKind::ShiftTooFar => &["shift"],
+        FindingKind::ShiftTooFar => &["shift exponent"],
         FindingKind::DivisionByZero => &["division by zero", "FPE"],
         FindingKind::NullDereference => &["null pointer", "SEGV"],
         FindingKind::OutOfBounds => {

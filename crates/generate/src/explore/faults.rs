@@ -146,7 +146,7 @@ impl Exploration<'_, '_> {
         if self.findings != FindingsMode::Search {
             return;
         }
-        let before = budget.spent_of_all();
+        let (before, out_of_memory) = (budget.spent_of_all(), self.limitations.out_of_memory);
         let another_round = self.ledger.open() > 0 && self.limitations.could_go_further() && budget.spent() < 1.0;
         let share = if another_round { MOST_SPENT_BETWEEN_ROUNDS } else { MOST_SPENT };
         let end = (before + share.min(MOST_SPENT - self.record.spent)).min(1.0);
@@ -168,6 +168,8 @@ impl Exploration<'_, '_> {
             }
         }
         self.record.spent += budget.spent_of_all() - before;
+        // What this search holds does not limit what the other one says.
+        self.limitations.out_of_memory = out_of_memory;
     }
 
     /// An outcome at a place where no path went that way, or the way past a fault that paths ended with, near the entry.
