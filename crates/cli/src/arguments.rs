@@ -51,6 +51,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub scope: Option<Scope>,
 
+    /// Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search]
+    #[arg(long, value_enum)]
+    pub findings: Option<Findings>,
+
     /// What tests shall cover
     #[arg(long, value_enum, default_value_t = Criterion::Branch)]
     pub criterion: Criterion,
@@ -209,6 +213,26 @@ impl From<Scope> for branchwise_generate::Scope {
         match scope {
             Scope::Unit => Self::Unit,
             Scope::Reachable => Self::Reachable,
+        }
+    }
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Findings {
+    /// None
+    None,
+    /// Those that inputs show which were made for branches
+    Met,
+    /// Those, and others that are looked for on the same paths, after the branches and with a small part of the time
+    Search,
+}
+
+impl From<Findings> for branchwise_generate::FindingsMode {
+    fn from(findings: Findings) -> Self {
+        match findings {
+            Findings::None => Self::None,
+            Findings::Met => Self::Met,
+            Findings::Search => Self::Search,
         }
     }
 }

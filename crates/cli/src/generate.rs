@@ -104,6 +104,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         memory_megabytes: arguments.memory,
         worker: std::env::current_exe().ok(),
         interrupt: Arc::clone(interrupted),
+        findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
 }

@@ -325,7 +325,7 @@ impl Schedule<'_> {
             Stage::Done(result) => Some(result.map(|file| *file)),
             Stage::Open(file) if file.functions.is_empty() => {
                 let replay = ReplaySummary { compiler: self.compiler.clone(), ..ReplaySummary::default() };
-                Some(Ok(self.generated(&file, Report { functions: Vec::new(), replay })))
+                Some(Ok(self.generated(&file, Report { functions: Vec::new(), replay, lists_findings: true })))
             }
             Stage::Waiting | Stage::Open(_) => None,
         }

@@ -314,6 +314,7 @@ fn errors_of_the_configuration_point_into_it() {
         "tiem = 3\n",
         "time = -1\n",
         "scope = \"all\"\n",
+        "findings = \"all\"\n",
         "[function.area\n",
         "[function.area]\nasume = \"scale > 1\"\n",
         "[function.aera]\nskip = true\n",
@@ -333,6 +334,7 @@ fn errors_of_the_configuration_point_into_it() {
         Hint: did you mean 'time'?
         Error: branchwise.toml:1:8: 'time' is a number of seconds above 0
         Error: branchwise.toml:1:9: 'scope' is "unit" or "reachable"
+        Error: branchwise.toml:1:12: 'findings' is "none", "met" or "search"
         Error: branchwise.toml:1:15: unclosed table, expected `]`
         Error: branchwise.toml:2:1: unknown key 'asume'
         Hint: did you mean 'assume'?

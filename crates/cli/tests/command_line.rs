@@ -80,6 +80,14 @@ fn help_of_generate() {
                       - unit:      Those of the function itself; what it calls runs along
                       - reachable: Also those of every function it can reach
 
+                  --findings <FINDINGS>
+                      Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search]
+
+                      Possible values:
+                      - none:   None
+                      - met:    Those that inputs show which were made for branches
+                      - search: Those, and others that are looked for on the same paths, after the branches and with a small part of the time
+
                   --criterion <CRITERION>
                       What tests shall cover
 
@@ -170,6 +178,7 @@ fn short_help_of_generate() {
               -p <DIR>                     Folder with compile_commands.json, which says how each file is compiled
                   --function <NAME>        Only this function; may be given several times [default: every function of the files]
                   --scope <SCOPE>          Whose branches are goals [default: unit] [possible values: unit, reachable]
+                  --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
                   --strategy <STRATEGY>    How paths are chosen [default: concolic] [possible values: concolic]
                   --time <SECONDS>         Time for each function [default: 10]

@@ -44,7 +44,7 @@ const EXPECTED: [(&str, &str, bool, &str); 20] = [
     ("null", "null_dereference", true, "signal SIGSEGV"),
     ("behind", "out_of_bounds", true, "signal SIGSEGV"),
     ("local", "out_of_bounds", true, "UndefinedBehaviorSanitizer: index"),
-    ("never", "uninitialised_read", false, "neither the native run nor these sanitizers"),
+    ("never", "uninitialised_read", true, "MemorySanitizer: use-of-uninitialized-value"),
     ("asserts", "assert_failed", true, "signal SIGABRT"),
     ("aborts", "abort", true, "signal SIGABRT"),
     ("recurse", "does_not_return", true, "signal SIGSEGV"),
@@ -76,6 +76,139 @@ fn each_kind_is_found_with_an_input_and_says_what_confirms_it() {
         assert!(found[key].as_str().is_some_and(|got| got.starts_with(text)), "{function}: {found}");
         assert!(found["inputs"].is_object(), "{found}");
     }
+}
+
+/// No branch tells the inputs apart that show these: only who looks for them finds them.
+const ONLY_LOOKED_FOR: &str = "\
+int add(int a) { return a + 1; }
+int subtract(int a, int b) { return a - b; }
+int multiply(long a, long b) { return (int)(a * b); }
+int negate(int a) { return -a; }
+int shift(int n) { return 1 << n; }
+int right(unsigned x, unsigned n) { return x >> n; }
+int divide(int x, int y) { return x / y; }
+int smallest(int x, int y) { if (y != 0) return x % y; return 0; }
+int index(int *p, int i) { return p[i]; }
+int table(unsigned char i) { static const int t[200] = {1}; return t[i]; }
+int convert(double d) { return (int)d; }
+int sum(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) { s += a[i]; } return s; }
+int many(int a, int b) { return a * a +
+    b * b; }
+static int helper(int a, int b) { return a + b; }
+int first(int a) { return helper(a, 5) > 7; }
+int second(int a) { return helper(a, 7) > 5; }
+";
+
+/// Function, kind and line.
+const LOOKED_FOR: [(&str, &str, u64); 18] = [
+    ("add", "signed_overflow", 1),
+    ("subtract", "signed_overflow", 2),
+    ("multiply", "signed_overflow", 3),
+    ("negate", "signed_overflow", 4),
+    ("shift", "shift_too_far", 5),
+    ("right", "shift_too_far", 6),
+    ("divide", "division_by_zero", 7),
+    ("divide", "signed_overflow", 7),
+    ("smallest", "signed_overflow", 8),
+    ("index", "null_dereference", 9),
+    ("index", "out_of_bounds", 9),
+    ("table", "out_of_bounds", 10),
+    ("convert", "float_out_of_range", 11),
+    ("sum", "null_dereference", 12),
+    ("sum", "signed_overflow", 12),
+    ("many", "signed_overflow", 13),
+    ("many", "signed_overflow", 14),
+    ("helper", "signed_overflow", 15),
+];
+
+#[test]
+fn what_no_branch_tells_apart_is_looked_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("looked_for.c");
+    std::fs::write(&file, ONLY_LOOKED_FOR).expect("a writable folder");
+    let json = generate(&file, folder.path());
+    let findings = json["findings"].as_array().expect("findings");
+    for (function, kind, line) in LOOKED_FOR {
+        let same = |found: &&Json| found["function"] == function && found["kind"] == kind && found["line"] == line;
+        let found = findings.iter().find(same).unwrap_or_else(|| panic!("no {kind} in {function}: {findings:#?}"));
+        assert_eq!(found["confirmed"], true, "{found}");
+    }
+    let helper = findings.iter().find(|found| found["function"] == "helper").expect("one in helper");
+    assert_eq!(helper["also_in"], serde_json::json!(["first", "second"]), "each line is named once");
+    let lines: Vec<_> = findings.iter().map(|found| (found["line"].as_u64(), found["kind"].as_str())).collect();
+    assert!(lines.is_sorted_by_key(|(line, _)| *line), "{lines:?}");
+    let mut once = lines.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), lines.len(), "every line once for each kind: {lines:?}");
+    assert!(
+        findings
+            .iter()
+            .all(|found| LOOKED_FOR.iter().any(|(_, kind, line)| found["kind"] == *kind && found["line"] == *line)
+                || found["function"] == "sum"),
+        "{findings:#?}"
+    );
+}
+
+/// Everything here is defined for all inputs.
+const GUARDED: &str = "\
+#include <limits.h>
+int add(int a) { if (a < INT_MAX) return a + 1; return a; }
+int subtract(int a, int b) { if (a >= 0 && b >= 0) return a - b; return 0; }
+int multiply(int a, int b) { if (a > 0 && a < 100 && b > -100 && b < 100) return a * b; return 0; }
+int negate(int a) { return a == INT_MIN ? INT_MAX : -a; }
+int shift(unsigned n) { if (n < 31) return 1 << n; return 0; }
+int divide(int a, int b) { if (b != 0 && b != -1) return a / b; return 0; }
+int index(int i) { int t[4] = {0}; if (i >= 0 && i < 4) return t[i]; return 0; }
+int convert(double d) { if (d > -1000.0 && d < 1000.0) return (int)d; return 0; }
+int null(int *p) { if (p) return *p; return 0; }
+unsigned wraps(unsigned a, unsigned b) { return a * b + a - b; }
+short narrows(int a) { return a; }
+char counts(char c) { c++; return c; }
+";
+
+#[test]
+fn what_is_guarded_is_no_finding_and_few_conditions_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("guarded.c");
+    std::fs::write(&file, GUARDED).expect("a writable folder");
+    let json = generate(&file, folder.path());
+    assert_eq!(json["findings"], serde_json::json!([]));
+    for function in json["functions"].as_array().expect("functions") {
+        let asked = function["work"]["fault_queries"].as_u64().expect("a number");
+        assert!(asked <= 24, "{asked} for {}", function["name"]);
+    }
+}
+
+/// A loop meets its instructions on every iteration of every path, and no condition of theirs can be true.
+const LOOP: &str = "\
+int count(const int *a, int n) {
+    int high = 0;
+    for (int i = 0; i < n && i < 30; i++)
+        if (a && a[i] > 5 && a[i] < 1000) high += a[i] + a[i];
+    return high > 300;
+}
+";
+
+#[test]
+fn the_number_of_conditions_asked_for_is_bounded() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("loop.c");
+    std::fs::write(&file, LOOP).expect("a writable folder");
+    let asked = |options: &[&str]| {
+        let json = tool::generate(&file, options, &[], folder.path()).json().expect("a report");
+        let function = &json["functions"][0];
+        let asked = function["work"]["fault_queries"].as_u64().expect("a number");
+        (asked, function["summary"].clone(), json["findings"].as_array().map_or(0, Vec::len))
+    };
+    let (all, summary, found) = asked(&["--steps", "100000"]);
+    assert!(all > 0 && all <= 100, "{all}");
+    assert!(found > 0, "what lies behind the object is found");
+    let (none, same, met) = asked(&["--steps", "100000", "--findings", "met"]);
+    assert_eq!((none, same), (0, summary.clone()), "the branches do not depend on it");
+    assert!(met <= found);
+    let (none, same, listed) = asked(&["--steps", "100000", "--findings", "none"]);
+    assert_eq!((none, same, listed), (0, summary, 0));
 }
 
 fn generate(file: &Path, folder: &Path) -> Json {

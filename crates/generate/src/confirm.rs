@@ -1,28 +1,30 @@
 //! Findings confirmed natively: by the signal that ended the run, or by what the sanitizers say of it.
 
-use branchwise_replay::{Harness, NativeEnd, ReplayError, SanitizedRun, SanitizerReport, TestCase};
+use branchwise_replay::{Harness, NativeEnd, ReplayError, SanitizedRun, SanitizerReport, Sanitizers, TestCase};
 
 use crate::result::{Confirmation, Finding, FindingKind};
 
-/// Confirms what can be confirmed. The sanitized build is made only if a native end does not tell enough.
+/// Confirms what can be confirmed. A sanitized build is made only if a native end does not tell enough.
 pub(crate) fn confirm(harness: &mut Harness, findings: &mut [Finding]) {
-    let mut open: Vec<&mut Finding> = Vec::new();
+    let (mut open, mut uninitialised): (Vec<&mut Finding>, Vec<&mut Finding>) = Default::default();
     for finding in findings {
         match by_native_end(finding) {
             Some(by) => finding.confirmation = Confirmation::Confirmed { by },
-            None if finding.kind == FindingKind::UninitialisedRead => {
-                let why = "neither the native run nor these sanitizers see values that were never written".to_string();
-                finding.confirmation = Confirmation::NotConfirmed { why };
-            }
+            None if finding.kind == FindingKind::UninitialisedRead => uninitialised.push(finding),
             None => open.push(finding),
         }
     }
-    if open.is_empty() {
+    confirm_with(harness, Sanitizers::Usual, open);
+    confirm_with(harness, Sanitizers::Memory, uninitialised);
+}
+
+fn confirm_with(harness: &mut Harness, sanitizers: Sanitizers, findings: Vec<&mut Finding>) {
+    if findings.is_empty() {
         return;
     }
-    let cases: Vec<TestCase> = open.iter().map(|finding| finding.case.clone()).collect();
-    let runs = harness.run_sanitized(&cases);
-    for (index, finding) in open.into_iter().enumerate() {
+    let cases: Vec<TestCase> = findings.iter().map(|finding| finding.case.clone()).collect();
+    let runs = harness.run_sanitized(sanitizers, &cases);
+    for (index, finding) in findings.into_iter().enumerate() {
         finding.confirmation = by_sanitizers(finding, runs.as_ref().map(|runs| &runs[index]));
     }
 }
@@ -86,11 +88,12 @@ fn by_sanitizers(finding: &Finding, run: Result<&SanitizedRun, &ReplayError>) ->
 fn fits(finding: &Finding, report: &SanitizerReport) -> bool {
     let same_line = match (report.line, finding.place) {
         (Some(line), Some(place)) => line == place.line,
-        _ => true,
+        // Values that were never written may decide a branch elsewhere too.
+        _ => finding.kind != FindingKind::UninitialisedRead,
     };
     let words: &[&str] = match finding.kind {
         FindingKind::SignedOverflow => &["signed integer overflow", "negation of", "division of"],
-        FindingKind::ShiftTooFar => &["shift"],
+        FindingKind::ShiftTooFar => &["shift exponent"],
         FindingKind::DivisionByZero => &["division by zero", "FPE"],
         FindingKind::NullDereference => &["null pointer", "SEGV"],
         FindingKind::OutOfBounds => {
@@ -105,7 +108,7 @@ fn fits(finding: &Finding, report: &SanitizerReport) -> bool {
         FindingKind::FloatOutOfRange => &["outside the range of representable values"],
         FindingKind::AssertFailed | FindingKind::Abort => &["ABRT", "ILL"],
         FindingKind::DoesNotReturn => &["stack-overflow"],
-        FindingKind::UninitialisedRead => &[],
+        FindingKind::UninitialisedRead => &["use-of-uninitialized-value"],
     };
     let integer_overflow = report.what.contains("integer overflow");
     same_line

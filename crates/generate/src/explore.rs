@@ -1,6 +1,6 @@
 //! One round of exploration: execute, remember what was not taken, solve for it, execute again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -9,7 +9,9 @@ use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::MarkerId;
 use branchwise_program::code::Location;
 use branchwise_replay::TestCase;
-use branchwise_search::{Branch, Candidate, Choice, Frontier, Guidance, Position, Routes, Status, Tree, TreeNodeId};
+use branchwise_search::{
+    Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
+};
 use branchwise_symbolic::{
     Alternative, AlternativeKind, Caveats, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
 };
@@ -17,7 +19,12 @@ use branchwise_symbolic::{
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
-use crate::settings::{Bounds, Settings};
+use crate::settings::{Bounds, FindingsMode, Settings};
+
+mod faults;
+
+pub(crate) use faults::FaultRecord;
+use faults::Suspects;
 
 /// How many paths without a proper end are replayed in the hope that they natively reach more.
 const MOST_UNFINISHED: usize = 24;
@@ -30,6 +37,9 @@ const INSTRUCTIONS_PER_STEP: u64 = 20_000;
 
 /// For conditions that the usual limits leave undecided.
 const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096 };
+
+/// The part of a function's budget that the search for goals leaves to that for faults.
+const LEFT_FOR_FAULTS: f64 = 0.05;
 
 /// By how much the clock's limits are larger where steps are counted.
 const CLOCK_SLACK: u64 = 10;
@@ -68,8 +78,14 @@ impl<'a> Budget<'a> {
         self.settings.memory_megabytes.saturating_mul(1 << 20)
     }
 
-    /// The part of the budget that is spent, 1.0 when there is none left.
+    /// The part of the budget for goals that is spent, 1.0 when there is none left.
     pub(crate) fn spent(&self) -> f64 {
+        let left = if self.settings.findings == FindingsMode::Search { LEFT_FOR_FAULTS } else { 0.0 };
+        self.spent_of_all() / (1.0 - left)
+    }
+
+    /// The part of the whole budget that is spent.
+    fn spent_of_all(&self) -> f64 {
         let time = self.started.elapsed().as_secs_f64() / self.settings.time.as_secs_f64().max(1e-9);
         match self.settings.steps {
             Some(steps) => self.steps as f64 / steps.max(1) as f64,
@@ -157,7 +173,7 @@ impl Limitations {
 const NO_TIME: &str = "no time left";
 
 /// Going on without an event of its own.
-const GOING_ON: Branch = Branch { event: None, fault: None, cut: false, mixed: false };
+const GOING_ON: Branch = Branch { event: None, fault: false, cut: false, mixed: false };
 
 /// Counters over all rounds.
 #[derive(Debug, Clone, Default)]
@@ -168,6 +184,8 @@ pub(crate) struct Counters {
     pub redundant: u64,
     pub refuted: u64,
     pub instructions: u64,
+    /// Conditions of faults that were asked for.
+    pub fault_queries: u64,
     pub solver_calls: BTreeMap<String, u64>,
 }
 
@@ -184,8 +202,9 @@ pub(crate) struct Exploration<'a, 'p> {
     ledger: &'a mut Ledger,
     /// What leads to each node of the tree.
     knowledge: Vec<Knowledge>,
-    fault_sites: BTreeMap<(Site, FaultKind), u32>,
-    seen_faults: BTreeSet<(Site, FaultKind)>,
+    findings: FindingsMode,
+    record: &'a mut FaultRecord,
+    suspects: Suspects,
     /// Bounds on the size of an input that paths may meet, and those that one has met.
     cuts: HashSet<Cut>,
     known_cuts: HashSet<Cut>,
@@ -197,8 +216,16 @@ pub(crate) struct Exploration<'a, 'p> {
     undecided: VecDeque<Candidate>,
     given_up: Vec<(Candidate, String)>,
     patient: Option<Solver>,
+    /// For faults.
+    quick: Option<Solver>,
     footprint: Footprint,
     counters: &'a mut Counters,
+}
+
+/// What all rounds of one function add to, beside the ledger.
+pub(crate) struct Found<'a> {
+    pub counters: &'a mut Counters,
+    pub faults: &'a mut FaultRecord,
 }
 
 /// What explorations of one program use and do not own.
@@ -221,7 +248,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         session: Session<'p>,
         means: &Means<'a>,
         ledger: &'a mut Ledger,
-        counters: &'a mut Counters,
+        found: Found<'a>,
         bounds: Bounds,
         budget: &Budget<'_>,
     ) -> Self {
@@ -235,8 +262,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
             frontier: Frontier::new(guidance, budget.settings.seed),
             ledger,
             knowledge: Vec::new(),
-            fault_sites: BTreeMap::new(),
-            seen_faults: BTreeSet::new(),
+            findings: budget.settings.findings,
+            record: found.faults,
+            suspects: Suspects::default(),
             cuts: HashSet::new(),
             known_cuts: HashSet::new(),
             bounds,
@@ -246,8 +274,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
             undecided: VecDeque::new(),
             given_up: Vec::new(),
             patient: None,
+            quick: None,
             footprint: Footprint::default(),
-            counters,
+            counters: found.counters,
         }
     }
 
@@ -271,6 +300,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             }
         }
         self.note_what_is_left(budget);
+        self.look_for_faults(budget, on_goals);
         self.count_solver_calls();
     }
 
@@ -282,9 +312,13 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
         // Only then can another round do better than going on with this one.
         let share = if self.limitations.could_go_further() { share } else { 1.0 };
+        self.must_stop(budget) || budget.spent() >= share
+    }
+
+    fn must_stop(&mut self, budget: &Budget<'_>) -> bool {
         self.limitations.interrupted |= budget.interrupted();
         self.limitations.out_of_memory |= self.footprint.bytes(self.session.terms.len()) > budget.memory();
-        self.limitations.interrupted || self.limitations.out_of_memory || budget.spent() >= share
+        self.limitations.interrupted || self.limitations.out_of_memory
     }
 
     /// Alternatives that nobody took, and those that the solver could not decide.
@@ -311,7 +345,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn count_solver_calls(&mut self) {
-        let solvers = [Some(&self.solver), self.patient.as_ref()];
+        let solvers = [Some(&self.solver), self.patient.as_ref(), self.quick.as_ref()];
         for (layer, count) in solvers.into_iter().flatten().flat_map(|solver| &solver.statistics().queries) {
             *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
         }
@@ -329,10 +363,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let answer = self.solver.check(&self.session.terms, &constraints, &hint).answer;
         self.settle(candidate, answer, |this, _| {
             this.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
-            // A fault that could not be decided leaves no goal open: the path would have ended there.
-            if this.tree.branches(candidate.node)[candidate.branch].fault.is_none() {
-                this.undecided.push_back(candidate);
-            }
+            this.undecided.push_back(candidate);
         })
     }
 
@@ -394,7 +425,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         constraints
     }
 
-    fn execute(&mut self, model: Model, solved: bool, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+    fn run_path(&mut self, model: &Model, budget: &mut Budget<'_>) -> Path {
         let limits = RunLimits {
             instructions: self.bounds.instructions,
             loop_iterations: self.bounds.loop_iterations,
@@ -403,12 +434,20 @@ impl<'a, 'p> Exploration<'a, 'p> {
             terms: self.footprint.room_for_terms(budget.memory()),
             interrupt: budget.alarm.flag(),
         };
-        let path = self.session.run(&model, &limits);
+        let path = self.session.run(model, &limits);
         budget.steps += 1 + path.instructions / INSTRUCTIONS_PER_STEP;
         self.counters.paths += 1;
         self.counters.instructions += path.instructions;
         self.limitations.out_of_memory |= path.end == PathEnd::MemoryLimit;
-        self.remember(&path, Rc::new(model.clone()), budget);
+        path
+    }
+
+    fn execute(&mut self, model: Model, solved: bool, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let path = self.run_path(&model, budget);
+        let model = Rc::new(model);
+        let inserted = self.insert(&path, &model);
+        self.note_end(&path, budget);
+        self.frontier.add(&self.tree, self.ledger, &inserted);
         if path.end == PathEnd::Rejected || path.notes.ended_in_precondition {
             return;
         }
@@ -419,10 +458,15 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.frontier.goals_changed(&self.tree, self.ledger, guidance);
             on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());
         }
-        self.keep(path, &model, solved, &fresh);
+        if self.is_worth_keeping(&path, &fresh) {
+            self.keep(path, &model, solved);
+        } else {
+            self.counters.redundant += 1;
+        }
     }
 
-    fn remember(&mut self, path: &Path, model: Rc<Model>, budget: &Budget<'_>) {
+    /// Adds a path to the tree, with what is to be known of its new nodes.
+    fn insert(&mut self, path: &Path, model: &Rc<Model>) -> Inserted {
         let choices = self.choices(path);
         let inserted = self.tree.insert(&choices);
         self.footprint.add_choices(&choices[inserted.first_new..]);
@@ -436,8 +480,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             });
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, cut, model: model.clone() });
         }
-        self.note_end(path, budget);
-        self.frontier.add(&self.tree, self.ledger, &inserted);
+        self.suspect(path, &inserted, model);
+        inserted
     }
 
     /// No input may break a precondition: there is nothing to look for.
@@ -487,11 +531,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 let mixed = last.get(&event.marker).is_some_and(|&outcome| outcome != event.outcome);
                 Branch { event: Some(event), mixed, ..GOING_ON }
             }
-            AlternativeKind::Fault(site, kind) => {
-                let next = self.fault_sites.len() as u32;
-                let site = *self.fault_sites.entry((site, kind)).or_insert(next);
-                Branch { fault: Some(site), ..GOING_ON }
-            }
+            AlternativeKind::Fault(..) => Branch { fault: true, ..GOING_ON },
             AlternativeKind::Continue | AlternativeKind::Rejected => GOING_ON,
             // One of each kind is tried like any other way to go on; it shows whether the bound is in the way.
             AlternativeKind::Cut(site) => Branch { cut: !self.cuts.insert(cut_at(site, positions)), ..GOING_ON },
@@ -501,11 +541,6 @@ impl<'a, 'p> Exploration<'a, 'p> {
     /// Notes what the end of a path means for the conclusions of the round.
     fn note_end(&mut self, path: &Path, budget: &Budget<'_>) {
         self.limitations.caveats.add(&path.notes.caveats);
-        if let PathEnd::Fault(fault) = &path.end
-            && let Some(&site) = self.fault_sites.get(&(fault.site, fault.kind))
-        {
-            self.frontier.fault_seen(site);
-        }
         if let PathEnd::SizeBound { fault, .. } = &path.end {
             self.known_cuts.insert(cut_at(fault.site, &path.end_positions));
         }
@@ -540,17 +575,16 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
     }
 
-    /// Keeps an input that reaches something new, shows a fault first, or may natively go further than predicted.
-    fn keep(&mut self, path: Path, model: &Model, solved: bool, fresh: &[GoalId]) {
-        let new_fault = self.shows_new_fault(&path);
+    /// Whether an input reaches something new, shows a fault first, or may natively go further than predicted.
+    fn is_worth_keeping(&mut self, path: &Path, fresh: &[GoalId]) -> bool {
+        let new_fault = self.shows_new_fault(path);
         let proper_end = matches!(path.end, PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Fault(_));
         let unfinished = !proper_end && self.unfinished < MOST_UNFINISHED;
         self.unfinished += usize::from(unfinished);
-        let first = self.attempts.is_empty();
-        if fresh.is_empty() && !new_fault && !unfinished && !first {
-            self.counters.redundant += 1;
-            return;
-        }
+        !fresh.is_empty() || new_fault || unfinished || self.attempts.is_empty()
+    }
+
+    fn keep(&mut self, path: Path, model: &Model, solved: bool) {
         let case = test_case(&self.session, model, &path);
         if case.objects.len() > MOST_OBJECTS {
             return;
@@ -560,12 +594,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn shows_new_fault(&mut self, path: &Path) -> bool {
-        let ending = match &path.end {
-            PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } => Some(fault),
-            _ => None,
-        };
-        let faults = path.notes.undefined.iter().chain(ending);
-        let new = faults.filter(|fault| self.seen_faults.insert((fault.site, fault.kind)));
+        if self.findings == FindingsMode::None {
+            return false;
+        }
+        let new = path.faults().filter(|fault| self.record.note_shown(fault));
         new.count() > 0
     }
 

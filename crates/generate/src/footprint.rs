@@ -17,6 +17,9 @@ const EVENT: u64 = 8;
 /// A query that was asked: its key in the cache and its answer, for each constraint.
 const ASKED: u64 = 16;
 
+/// A place where a fault may be looked for.
+const SUSPECT: u64 = 240;
+
 /// Bytes that are held beside the terms.
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
@@ -36,6 +39,10 @@ impl Footprint {
 
     pub(crate) fn add_query(&mut self, constraints: usize) {
         self.bytes += ASKED * constraints as u64;
+    }
+
+    pub(crate) fn add_suspect(&mut self) {
+        self.bytes += SUSPECT;
     }
 
     /// An attempt that is kept for the replay.

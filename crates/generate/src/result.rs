@@ -10,6 +10,8 @@ use branchwise_replay::{Observation, TestCase};
 pub struct Report {
     pub functions: Vec<FunctionReport>,
     pub replay: ReplaySummary,
+    /// Whether the user wants to see findings. What tests of the suite show is known in any case.
+    pub lists_findings: bool,
 }
 
 /// The result for one unit under test.
@@ -163,6 +165,8 @@ pub struct Work {
     /// Layer name and how many queries it settled, in the order of the chain.
     pub solver_calls: Vec<(String, u64)>,
     pub instructions: u64,
+    /// Conditions of faults that were asked for.
+    pub fault_queries: u64,
     pub seconds: f64,
 }
 

@@ -21,6 +21,7 @@ pub struct Settings {
     pub worker: Option<PathBuf>,
     pub interrupt: Arc<AtomicBool>,
     pub scope: Scope,
+    pub findings: FindingsMode,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -56,6 +57,18 @@ pub enum Scope {
     Reachable,
 }
 
+/// What is done about bad ends and undefined behaviour.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
+pub enum FindingsMode {
+    /// They are not listed.
+    None,
+    /// Those that inputs show which were made for goals.
+    Met,
+    /// They are looked for as well.
+    #[default]
+    Search,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -66,6 +79,7 @@ impl Default for Settings {
             worker: None,
             interrupt: Arc::default(),
             scope: Scope::Unit,
+            findings: FindingsMode::Search,
             functions: BTreeMap::new(),
         }
     }

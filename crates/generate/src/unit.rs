@@ -14,14 +14,14 @@ use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
 use crate::confirm::confirm;
-use crate::explore::{Attempt, Budget, Counters, Exploration, Limitations, Means};
+use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
     Test, TestSource, Trouble, Work,
 };
-use crate::settings::{Bounds, Scope, Settings};
+use crate::settings::{Bounds, FindingsMode, Scope, Settings};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
@@ -88,7 +88,7 @@ pub fn conclude(
     replay.compiler = compiler;
     disagreements.append(&mut replay.disagreements);
     replay.disagreements = disagreements;
-    Report { functions, replay }
+    Report { functions, replay, lists_findings: subject.settings.findings != FindingsMode::None }
 }
 
 /// The suites could not be measured: what was found is kept, and the report says so.
@@ -171,7 +171,9 @@ impl<'a> Unit<'_, 'a> {
         self.note_disagreements(name, &replayed);
         let mut report = self.report(ledger, replayed, &rounds, &counters);
         report.work.seconds = started.elapsed().as_secs_f64();
-        confirm(&mut self.place.harness, &mut report.findings);
+        if self.place.subject.settings.findings != FindingsMode::None {
+            confirm(&mut self.place.harness, &mut report.findings);
+        }
         Ok(report)
     }
 
@@ -190,11 +192,13 @@ impl<'a> Unit<'_, 'a> {
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         let mut shared = BTreeSet::new();
+        let mut faults = FaultRecord::default();
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
             session.inputs.shared = shared.clone();
             let share = round_share(&budget);
-            let mut exploration = Exploration::new(session, &means, ledger, counters, bounds, &budget);
+            let found = Found { counters, faults: &mut faults };
+            let mut exploration = Exploration::new(session, &means, ledger, found, bounds, &budget);
             exploration.run(&mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let limitations = std::mem::take(&mut exploration.limitations);
@@ -209,6 +213,7 @@ impl<'a> Unit<'_, 'a> {
             bounds = next;
             shared.extend(more);
         }
+        counters.fault_queries = faults.queries();
         (attempts, rounds)
     }
 
@@ -325,6 +330,7 @@ fn work(counters: &Counters) -> Work {
         infeasible_prefixes: counters.refuted,
         solver_calls: counters.solver_calls.iter().map(|(layer, count)| (layer.clone(), *count)).collect(),
         instructions: counters.instructions,
+        fault_queries: counters.fault_queries,
         seconds: 0.0,
     }
 }
@@ -370,14 +376,8 @@ fn findings(program: &Program, replayed: &[Replayed], kept: &[usize]) -> Vec<Fin
 
 fn shown(program: &Program, test: &Replayed) -> Vec<(FindingKind, Option<Place>, String)> {
     let path = &test.attempt.path;
-    let ending = match &path.end {
-        // What goes wrong in a call before is a finding of that function, not of this one.
-        _ if !path.called_unit => None,
-        PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } => Some(fault),
-        _ => None,
-    };
     let describe = |fault: &Fault| (finding_kind(fault.kind), place(program, fault.location), fault.message.clone());
-    let mut shown: Vec<_> = path.notes.undefined.iter().chain(ending).map(describe).collect();
+    let mut shown: Vec<_> = path.faults().map(describe).collect();
     shown.extend(
         endless(&path.end, test.observation.end)
             .map(|(location, message)| (FindingKind::DoesNotReturn, place(program, location), message.to_string())),

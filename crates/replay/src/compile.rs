@@ -8,7 +8,7 @@ use std::process::Command;
 use branchwise_program::map::{Language, Map};
 
 use crate::elf::{Symbols, read_symbols};
-use crate::sanitize::SanitizerSources;
+use crate::sanitize::{SanitizerSources, Sanitizers};
 use crate::tools::{error_text, output_of, succeed};
 use crate::{ReplayError, Tools};
 
@@ -70,18 +70,24 @@ pub(crate) fn build_executables(
 pub(crate) fn build_sanitized(
     tools: &Tools,
     sources: &SanitizerSources,
+    sanitizers: Sanitizers,
     folder: &Path,
 ) -> Result<PathBuf, ReplayError> {
     let SanitizerSources { marked, flags, language, drivers } = sources;
-    let flags: Vec<String> = flags.iter().cloned().chain(SANITIZER_FLAGS.map(String::from)).collect();
+    let added = match sanitizers {
+        Sanitizers::Usual => SANITIZER_FLAGS,
+        Sanitizers::Memory => MEMORY_SANITIZER_FLAGS,
+    };
+    let flags: Vec<String> = flags.iter().cloned().chain(added.map(String::from)).collect();
     let map = Map::default();
     let sources = Sources { marked, plain: "", flags: &flags, language: *language, map: &map };
-    Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized }.build()
+    Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized(sanitizers) }.build()
 }
 
 /// Sanitizers go on after what is undefined, so that one run shows all of it.
 const SANITIZER_FLAGS: [&str; 2] =
     ["-fsanitize=address,undefined,float-cast-overflow", "-fsanitize-recover=undefined,float-cast-overflow"];
+const MEMORY_SANITIZER_FLAGS: [&str; 2] = ["-fsanitize=memory", "-fsanitize-recover=memory"];
 
 fn driver_table(drivers: &[String]) -> String {
     let mut text = String::new();
@@ -101,10 +107,10 @@ fn driver_table(drivers: &[String]) -> String {
 enum Kind {
     Marked,
     Plain,
-    Sanitized,
+    Sanitized(Sanitizers),
 }
 
-/// One of the two builds.
+/// One of the builds.
 #[derive(Debug, Copy, Clone)]
 struct Variant<'a> {
     tools: &'a Tools,
@@ -132,25 +138,27 @@ impl Variant<'_> {
         match self.kind {
             Kind::Marked => "marked",
             Kind::Plain => "plain",
-            Kind::Sanitized => "sanitized",
+            Kind::Sanitized(Sanitizers::Usual) => "sanitized",
+            Kind::Sanitized(Sanitizers::Memory) => "memory",
         }
     }
 
     fn compile_unit(self) -> Result<PathBuf, ReplayError> {
         let (text, file, language, what) = match (self.kind, self.sources.language) {
-            (Kind::Sanitized, Language::C) => (self.sources.marked, "sanitized.i", "cpp-output", "marked code"),
-            (Kind::Sanitized, Language::Cpp) => (self.sources.marked, "sanitized.ii", "c++-cpp-output", "marked code"),
-            (Kind::Marked, Language::C) => (self.sources.marked, "marked.i", "cpp-output", "marked code"),
-            (Kind::Marked, Language::Cpp) => (self.sources.marked, "marked.ii", "c++-cpp-output", "marked code"),
-            (Kind::Plain, Language::C) => (self.sources.plain, plain_name(Language::C), "c", "code"),
-            (Kind::Plain, Language::Cpp) => (self.sources.plain, plain_name(Language::Cpp), "c++", "code"),
+            (Kind::Plain, Language::C) => (self.sources.plain, plain_name(Language::C).to_string(), "c", "code"),
+            (Kind::Plain, Language::Cpp) => (self.sources.plain, plain_name(Language::Cpp).to_string(), "c++", "code"),
+            (_, Language::C) => (self.sources.marked, format!("{}.i", self.name()), "cpp-output", "marked code"),
+            (_, Language::Cpp) => (self.sources.marked, format!("{}.ii", self.name()), "c++-cpp-output", "marked code"),
         };
         let source = self.folder.join(file);
         let object = self.folder.join(format!("{}.o", self.name()));
         write(&source, text)?;
         let mut command = Command::new(&self.tools.clang);
         // Ours come last, so that they win over the user's -O2 or -Werror.
-        command.args(self.sources.flags).args(["-O0", "-w", "-g0", "-fno-lto", "-Wno-error", "-Qunused-arguments"]);
+        command.args(self.sources.flags).args(["-O0", "-w", "-fno-lto", "-Wno-error", "-Qunused-arguments"]);
+        // The memory sanitizer knows lines from there alone.
+        let debug = if self.kind == Kind::Sanitized(Sanitizers::Memory) { "-gline-tables-only" } else { "-g0" };
+        command.arg(debug);
         if self.kind == Kind::Plain {
             command.args(["-fprofile-instr-generate", "-fcoverage-mapping"]);
             // Lets children count into shared memory, where counts survive whatever ends the child.
@@ -167,6 +175,10 @@ impl Variant<'_> {
         command.args(["-x", "c", "-std=gnu11", "-O1", "-w", "-c"]);
         if self.kind == Kind::Plain {
             command.arg("-DBW_PROFILE");
+        }
+        // What code without its instructions writes or returns, the memory sanitizer knows nothing of.
+        if self.kind == Kind::Sanitized(Sanitizers::Memory) {
+            command.args(MEMORY_SANITIZER_FLAGS);
         }
         command.arg(self.folder.join("runtime.c")).arg("-o").arg(&object);
         compile("harness", &mut command)?;

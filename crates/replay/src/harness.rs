@@ -452,7 +452,8 @@ impl Process {
         let reports = reports.display();
         let address = format!("log_path={reports}:detect_leaks=0:handle_abort=1:symbolize=0");
         let undefined = format!("log_path={reports}:print_stacktrace=0:symbolize=0");
-        let options = [("ASAN_OPTIONS", address), ("UBSAN_OPTIONS", undefined)];
+        let memory = format!("log_path={reports}:halt_on_error=0:symbolize=0");
+        let options = [("ASAN_OPTIONS", address), ("UBSAN_OPTIONS", undefined), ("MSAN_OPTIONS", memory)];
         Process::start_with(executable, batch, prefix, work, &options)
     }
 

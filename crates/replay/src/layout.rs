@@ -8,8 +8,9 @@ use branchwise_program::types::{Field, TypeKind, TypeTable};
 use crate::case::{Blob, Object, PointerAt};
 
 /// The same in every run, so that a unit that compares addresses is repeatable. Nothing else is mapped there: not the
-/// program, the heap or the stack, nor the shadow memory of the address sanitizer.
-pub(crate) const REGION_BASE: u64 = 0x2000_0000_0000;
+/// program, the heap or the stack, nor what the sanitizers keep for themselves: on x86-64 the address sanitizer's heap ends
+/// at 0x5400_0000_0000, and for the memory sanitizer a program's memory is from 0x5100_0000_0000 to 0x6000_0000_0000.
+pub(crate) const REGION_BASE: u64 = 0x5480_0000_0000;
 const PAGE: u64 = 4096;
 /// By-value nesting deeper than this is a damaged type table.
 const DEEPEST_NESTING: u32 = 64;

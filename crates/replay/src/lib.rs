@@ -22,5 +22,5 @@ pub use compile::Sources;
 pub use coverage::{BranchCount, Coverage, FunctionCoverage};
 pub use error::ReplayError;
 pub use harness::{Harness, Limits};
-pub use sanitize::{SanitizedRun, SanitizerReport};
+pub use sanitize::{SanitizedRun, SanitizerReport, Sanitizers};
 pub use tools::Tools;

@@ -1,8 +1,9 @@
-//! A third build with sanitizers, made when there are findings to confirm: every case runs in a process of its own, so
-//! that what the sanitizers write belongs to it.
+//! Builds with sanitizers, made when there are findings to confirm: every case runs in a process of its own, so that what
+//! the sanitizers write belongs to it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use branchwise_program::map::Language;
@@ -11,14 +12,25 @@ use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
 use crate::compile::build_sanitized;
 use crate::harness::{Process, WORK};
+use crate::tools::{joined, succeed};
 use crate::{Harness, ReplayError, Sources};
 
-/// The sanitized build, which all threads share.
+/// Which sanitizers a build has. No build can have all of them.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Sanitizers {
+    /// AddressSanitizer and UndefinedBehaviorSanitizer.
+    Usual,
+    /// MemorySanitizer, which sees values that were never written.
+    Memory,
+}
+
+/// The sanitized builds, which all threads share.
 #[derive(Debug)]
 pub(crate) struct Sanitizer {
     sources: SanitizerSources,
     /// Made when the first finding is to be confirmed; or why it could not be.
-    executable: OnceLock<Result<PathBuf, String>>,
+    usual: OnceLock<Result<PathBuf, String>>,
+    memory: OnceLock<Result<PathBuf, String>>,
 }
 
 /// What the sanitized build is made from.
@@ -35,14 +47,21 @@ impl Sanitizer {
     pub(crate) fn new(sources: &Sources, drivers: Vec<String>) -> Self {
         let Sources { marked, flags, language, .. } = *sources;
         let sources = SanitizerSources { marked: marked.to_owned(), flags: flags.to_vec(), language, drivers };
-        Sanitizer { sources, executable: OnceLock::new() }
+        Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new() }
+    }
+
+    fn executable(&self, sanitizers: Sanitizers) -> &OnceLock<Result<PathBuf, String>> {
+        match sanitizers {
+            Sanitizers::Usual => &self.usual,
+            Sanitizers::Memory => &self.memory,
+        }
     }
 }
 
 /// One complaint of a sanitizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SanitizerReport {
-    /// `AddressSanitizer` or `UndefinedBehaviorSanitizer`.
+    /// `AddressSanitizer`, `UndefinedBehaviorSanitizer` or `MemorySanitizer`.
     pub sanitizer: &'static str,
     /// E.g. `heap-use-after-free`, `signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'`.
     pub what: String,
@@ -58,11 +77,16 @@ pub struct SanitizedRun {
 }
 
 impl Harness {
-    /// Runs each case on the sanitized build, which the first call of all threads makes.
-    pub fn run_sanitized(&mut self, cases: &[TestCase]) -> Result<Vec<SanitizedRun>, ReplayError> {
+    /// Runs each case on a sanitized build, which the first call of all threads makes.
+    pub fn run_sanitized(
+        &mut self,
+        sanitizers: Sanitizers,
+        cases: &[TestCase],
+    ) -> Result<Vec<SanitizedRun>, ReplayError> {
         let sanitizer = Arc::clone(&self.sanitizer);
-        let built = sanitizer.executable.get_or_init(|| {
-            build_sanitized(&self.tools, &sanitizer.sources, self.folder.path()).map_err(|error| error.to_string())
+        let built = sanitizer.executable(sanitizers).get_or_init(|| {
+            let built = build_sanitized(&self.tools, &sanitizer.sources, sanitizers, self.folder.path());
+            built.map_err(|error| error.to_string())
         });
         let executable = built.as_ref().map_err(|message| ReplayError::Harness { message: message.clone() })?;
         cases.iter().enumerate().map(|(index, case)| self.run_one_sanitized(executable, case, index)).collect()
@@ -90,19 +114,64 @@ impl Harness {
             }
         };
         drop(process);
-        let run = SanitizedRun { end, reports: read_reports(&reports) };
+        let run = SanitizedRun { end, reports: self.read_reports(executable, &reports)? };
         // Only to save room: the folder goes at the end anyway.
         let _ = fs::remove_dir_all(&reports);
         Ok(run)
     }
+
+    fn read_reports(&self, executable: &Path, folder: &Path) -> Result<Vec<SanitizerReport>, ReplayError> {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
+        files.sort();
+        let mut reports = Vec::new();
+        for file in files {
+            let text = String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
+            reports.extend(text.lines().filter_map(report));
+            for stack in memory_reports(executable, &text) {
+                let what = "use-of-uninitialized-value".to_string();
+                let line = self.innermost_line(executable, &stack)?;
+                reports.push(SanitizerReport { sanitizer: "MemorySanitizer", what, line });
+            }
+        }
+        Ok(reports)
+    }
+
+    /// The line of the innermost frame that is neither the sanitizer's nor the harness's.
+    fn innermost_line(&self, executable: &Path, stack: &[String]) -> Result<Option<u32>, ReplayError> {
+        if stack.is_empty() {
+            return Ok(None);
+        }
+        let mut command = Command::new(self.tools.symbolizer()?);
+        command.args(["--functions=none", "--no-inlines", "--output-style=GNU"]);
+        command.arg(joined("--obj=", executable)).args(stack);
+        let output = succeed("llvm-symbolizer", &mut command)?;
+        Ok(String::from_utf8_lossy(&output.stdout).lines().find_map(user_line))
+    }
 }
 
-fn read_reports(folder: &Path) -> Vec<SanitizerReport> {
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
-    files.sort();
-    let texts = files.iter().map(|file| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned());
-    texts.flat_map(|text| text.lines().filter_map(report).collect::<Vec<_>>()).collect()
+/// The stacks of what the memory sanitizer reports, as addresses within the executable, innermost first. It writes
+/// `==12==WARNING: MemorySanitizer: use-of-uninitialized-value`, then lines `#0 ADDRESS (EXECUTABLE+OFFSET) …`.
+fn memory_reports(executable: &Path, text: &str) -> Vec<Vec<String>> {
+    let within = format!("({}+", executable.display());
+    let mut stacks: Vec<Vec<String>> = Vec::new();
+    for line in text.lines() {
+        let frame = line.trim_start().starts_with('#').then_some(line);
+        if line.contains("WARNING: MemorySanitizer: use-of-uninitialized-value") {
+            stacks.push(Vec::new());
+        } else if let (Some(stack), Some((_, rest))) = (stacks.last_mut(), frame.and_then(|at| at.split_once(&within)))
+        {
+            stack.extend(rest.split(')').next().map(str::to_owned));
+        }
+    }
+    stacks
+}
+
+/// `FILE:LINE` as the symbolizer writes it, unless the file is the harness's or nobody knows it.
+fn user_line(place: &str) -> Option<u32> {
+    let (file, line) = place.split_once(" (discriminator").map_or(place, |(place, _)| place).rsplit_once(':')?;
+    let ours = file.ends_with("/runtime.c") || file.contains("compiler-rt/lib/") || file.starts_with("??");
+    line.parse().ok().filter(|&line: &u32| line > 0 && !ours)
 }
 
 /// `==12==ERROR: AddressSanitizer: KIND on address …`, or `FILE:LINE:COLUMN: runtime error: TEXT`.
@@ -135,5 +204,18 @@ mod tests {
         let freed = report("==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x602 at pc 0x1");
         assert_eq!(freed.expect("a report").what, "heap-use-after-free");
         assert_eq!(report("    #0 0x1 in f a.c:3"), None);
+    }
+
+    #[test]
+    fn the_stacks_of_the_memory_sanitizer_are_read() {
+        let text = "==7==WARNING: MemorySanitizer: use-of-uninitialized-value\n    #0 0x4c7dbf  (/t/x+0x4c7dbf) (BuildId: e)\n    \
+                    #1 0x7f12  (/lib/libc.so.6+0x27) (BuildId: f)\n    #2 0x4302d0  (/t/x+0x4302d0) (BuildId: e)\n\nSUMMARY: \
+                    MemorySanitizer: use-of-uninitialized-value (/t/x+0x4c7dbf)\n";
+        assert_eq!(memory_reports(Path::new("/t/x"), text), [["0x4c7dbf", "0x4302d0"]]);
+        assert_eq!(memory_reports(Path::new("/t/x"), "    #0 0x1  (/t/x+0x1)\n"), Vec::<Vec<String>>::new());
+        assert_eq!(
+            ["/a.c:3", "a b.c:4 (discriminator 2)", "/tmp/runtime.c:9", "??:0"].map(user_line),
+            [Some(3), Some(4), None, None]
+        );
     }
 }

@@ -28,6 +28,11 @@ impl Tools {
         })
     }
 
+    /// Only what the memory sanitizer says needs it.
+    pub(crate) fn symbolizer(&self) -> Result<PathBuf, ReplayError> {
+        find_tool("llvm-symbolizer")
+    }
+
     /// The first line of `clang --version`.
     pub fn compiler_version(&self) -> Result<String, ReplayError> {
         let output = output_of("clang", Command::new(&self.clang).arg("--version"))?;

@@ -4,7 +4,7 @@ mod support;
 
 use branchwise_program::MarkerId;
 use branchwise_program::map::Event;
-use branchwise_replay::{Limits, NativeEnd, Observation, PointerAt, ReplayError, Within};
+use branchwise_replay::{Limits, NativeEnd, Observation, PointerAt, ReplayError, SanitizedRun, Sanitizers, Within};
 use support::*;
 
 fn outcomes(observation: &Observation) -> Vec<(u32, u32)> {
@@ -249,6 +249,38 @@ fn sanitizers_report_natively() {
     let seen = harness.run(&cases).unwrap();
     assert_eq!((seen[0].end, seen[1].end), (NativeEnd::Returned, NativeEnd::Exited(1)));
     assert_eq!(harness.measure(&cases).unwrap().function_named("f").unwrap().entries, 2);
+}
+
+/// Inputs, what the C library writes and what the harness returns are known; only what nobody wrote is reported.
+#[test]
+fn the_memory_sanitizer_reports_what_nobody_wrote_and_nothing_else() {
+    let (mut sample, types) = Sample::new(
+        "void *malloc(unsigned long); void *calloc(unsigned long, unsigned long); int getchar(void);
+         struct pair { char tag; int value; };
+         int f(int *p, int a) {
+            struct pair s = {(char)a, *p}, t = s; int local; int *fresh = a == 2 ? malloc(4) : calloc(1, 4);
+            if (BW(0, t.tag == 1) && BW(0, getchar() == 'x')) local = t.value;
+            else if (BW(0, a == 3)) local = p[1];
+            if (BW(0, *fresh == 7)) return 1;
+            return
+               BW(0, local == 7) ? 2 : 3;
+         }",
+    );
+    sample.conditions(1);
+    let body = "int *p; int a; __bw_input(&p, 0); __bw_input(&a, 1); int r = f(p, a); __bw_output(&r, 0, sizeof r);";
+    let f = sample.function("f", types.int, &[types.int_pointer, types.int], body);
+    let test = |a| {
+        let mut test = case(f, vec![pointer(0, 0), int(a)], vec![object(types.int, 2, ints(&[6, 7]))]);
+        test.stdin = b"x".to_vec();
+        test
+    };
+    let runs = sample.build().run_sanitized(Sanitizers::Memory, &[1, 3, 4, 2].map(test)).unwrap();
+    let lines = |run: &SanitizedRun| -> Vec<u32> {
+        assert!(run.reports.iter().all(|report| report.what == "use-of-uninitialized-value"), "{run:?}");
+        run.reports.iter().filter_map(|report| report.line).collect()
+    };
+    let [first, ..] = lines(&runs[2])[..] else { panic!("no report: {:?}", runs[2]) };
+    assert_eq!(runs.iter().map(lines).collect::<Vec<_>>(), [vec![], vec![], vec![first], vec![first - 2, first]]);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The JSON object, version 1. Keys may be added, never renamed.
 
-use branchwise_generate::{Confirmation, Disagreement, Finding, FunctionReport, GoalReport, ReplaySummary, Test};
+use branchwise_generate::{Confirmation, Disagreement, FunctionReport, GoalReport, ReplaySummary, Test};
 use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use crate::file_report::{FileReport, Totals};
+use crate::findings::{Listed, listed};
 use crate::json_values;
 
 /// A longer trace is cut here; `path_length` says how long it was.
@@ -14,10 +15,7 @@ const PATH_LIMIT: usize = 1000;
 /// The object that `--json` prints and `report.json` holds.
 pub fn json(files: &[FileReport]) -> Json {
     let functions = files.iter().flat_map(|file| file.report.functions.iter().map(|found| function(file, found)));
-    let findings = files.iter().flat_map(|file| {
-        let functions = file.report.functions.iter();
-        functions.flat_map(|unit| unit.findings.iter().map(|found| finding(file, unit, found)))
-    });
+    let findings = files.iter().flat_map(|file| listed(file).into_iter().map(|found| finding(file, &found)));
     json!({
         "version": 1,
         "functions": functions.collect::<Vec<_>>(),
@@ -155,11 +153,13 @@ fn work(unit: &FunctionReport) -> Json {
         "infeasible_prefixes": work.infeasible_prefixes,
         "solver_calls": layers.collect::<JsonMap<String, Json>>(),
         "instructions": work.instructions,
+        "fault_queries": work.fault_queries,
         "seconds": work.seconds,
     })
 }
 
-fn finding(file: &FileReport, unit: &FunctionReport, finding: &Finding) -> Json {
+fn finding(file: &FileReport, listed: &Listed) -> Json {
+    let Listed { unit, finding, columns, also_in } = listed;
     let function = &file.map.functions[unit.function];
     let place = finding.place;
     let name = |place: Place| file.file_name(place);
@@ -173,6 +173,12 @@ fn finding(file: &FileReport, unit: &FunctionReport, finding: &Finding) -> Json 
         "function": function.name,
         "inputs": json_values::inputs(file.map, function, &finding.case),
     });
+    if columns.len() > 1 {
+        object["columns"] = json!(columns);
+    }
+    if !also_in.is_empty() {
+        object["also_in"] = json!(also_in);
+    }
     object["confirmed"] = json!(matches!(finding.confirmation, Confirmation::Confirmed { .. }));
     match &finding.confirmation {
         Confirmation::Confirmed { by } => object["confirmed_by"] = json!(by),

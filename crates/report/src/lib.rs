@@ -6,6 +6,7 @@ mod edit_distance;
 mod emit;
 mod explain;
 mod file_report;
+mod findings;
 mod json;
 mod json_values;
 mod layout;

@@ -8,8 +8,10 @@ mod surroundings;
 
 use std::path::Path;
 
-use branchwise_generate::FindingKind;
+use branchwise_generate::{Confirmation, Finding, FindingKind};
+use branchwise_program::map::Place;
 use branchwise_report::{Style, TableTime, explain, json, summary};
+use common::{Unit, place};
 use expect_test::{expect, expect_file};
 
 #[test]
@@ -88,10 +90,8 @@ fn what_else_a_test_gives_stands_among_its_inputs() {
 #[test]
 fn a_finding_names_the_calls_before_and_what_was_given() {
     let mut unit = surroundings::surroundings(Path::new("surroundings.c"));
-    for name in ["pop", "average", "sum_input"] {
-        let function = unit.map.function_named(name).expect("a unit");
-        let case = unit.report.functions[function.0 as usize].tests[0].case.clone();
-        unit.add_finding(function, FindingKind::SignedOverflow, "too much", case);
+    for (line, name) in (40..).zip(["pop", "average", "sum_input"]) {
+        add_finding_at(&mut unit, name, place(line, 12));
     }
     let text = summary(&[unit.file_report()], &[], TableTime::Fixed(0.3), Style::Plain);
     let lines: String =
@@ -102,6 +102,38 @@ fn a_finding_names_the_calls_before_and_what_was_given() {
         with sum_input(), given standard input "12 7\n" "-9\n" "end\n"
     "#]]
     .assert_eq(&lines);
+}
+
+fn add_finding_at<'a>(unit: &'a mut Unit, name: &str, place: Place) -> &'a mut Finding {
+    let function = unit.map.function_named(name).expect("a unit");
+    let case = unit.report.functions[function.0 as usize].tests[0].case.clone();
+    unit.add_finding(function, FindingKind::SignedOverflow, "too much", case);
+    let finding = unit.report.functions[function.0 as usize].findings.last_mut().expect("just added");
+    finding.place = Some(place);
+    finding
+}
+
+/// Each line once, by what is confirmed and then by the function that it belongs to; in the order of the lines.
+#[test]
+fn findings_of_one_line_are_one() {
+    let mut unit = surroundings::surroundings(Path::new("surroundings.c"));
+    let start = |unit: &Unit, name| unit.map.functions[unit.map.function_named(name).expect("a unit")].place;
+    let own = start(&unit, "average");
+    add_finding_at(&mut unit, "sum_input", place(own.line, 30));
+    add_finding_at(&mut unit, "average", place(own.line, 40));
+    add_finding_at(&mut unit, "average", place(own.line, 20));
+    add_finding_at(&mut unit, "average", place(200, 5));
+    let confirmed = add_finding_at(&mut unit, "pop", place(200, 9));
+    confirmed.confirmation = Confirmation::Confirmed { by: "a signal".to_string() };
+    let key = |found: &serde_json::Value| {
+        ["function", "line", "column", "columns", "also_in"].map(|key| found[key].to_string()).join(" ")
+    };
+    let object = json(&[unit.file_report()]);
+    let listed: Vec<String> = object["findings"].as_array().into_iter().flatten().map(key).collect();
+    let first = format!(r#""average" {} 20 [20,30,40] ["sum_input"]"#, own.line);
+    assert_eq!(listed, [first.as_str(), r#""pop" 200 9 [5,9] ["average"]"#]);
+    unit.report.lists_findings = false;
+    assert_eq!(json(&[unit.file_report()])["findings"], serde_json::json!([]));
 }
 
 #[test]

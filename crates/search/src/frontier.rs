@@ -1,7 +1,7 @@
 //! The open alternatives of a tree in the order in which they are worth trying.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use branchwise_goals::Ledger;
 use branchwise_program::map::Event;
@@ -37,13 +37,11 @@ enum Class {
     Goal,
     /// An open goal can follow.
     TowardsGoal,
-    /// A fault that was not seen yet.
-    Fault,
     /// A bound that the path may hit, with goals behind it.
     Cut,
 }
 
-/// The strategy: aim at what is uncovered, near goals first, and now and then anywhere.
+/// The strategy: aim at what is uncovered, near goals first, and now and then anywhere. Faults lead to no goal.
 #[derive(Debug, Clone)]
 pub struct Frontier {
     guidance: Guidance,
@@ -52,16 +50,12 @@ pub struct Frontier {
     turn: usize,
     /// How often an outcome was tried since a goal was reached last.
     tried: BTreeMap<Event, u32>,
-    seen_faults: BTreeSet<u32>,
-    fault_tries: BTreeMap<u32, u32>,
     random: u64,
     order: u64,
 }
 
 /// Every so many steps a candidate is drawn at random, so that a misleading distance cannot starve the rest.
 const RANDOM_EVERY: u64 = 5;
-/// Faults are looked for beside the goals: not more often than this at one place.
-const MOST_FAULT_TRIES: u32 = 16;
 
 impl Frontier {
     pub fn new(guidance: Guidance, seed: u64) -> Self {
@@ -70,8 +64,6 @@ impl Frontier {
             heaps: Default::default(),
             turn: 0,
             tried: BTreeMap::new(),
-            seen_faults: BTreeSet::new(),
-            fault_tries: BTreeMap::new(),
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             order: 0,
         }
@@ -102,21 +94,12 @@ impl Frontier {
 
     fn class(&self, tree: &Tree, ledger: &Ledger, candidate: Candidate, branch: &Branch) -> Option<(Class, u32)> {
         let tried = branch.event.and_then(|event| self.tried.get(&event)).copied().unwrap_or(0);
-        if let Some(site) = branch.fault {
-            let tries = self.fault_tries.get(&site).copied().unwrap_or(0);
-            return (!self.seen_faults.contains(&site) && tries < MOST_FAULT_TRIES).then_some((Class::Fault, tries));
-        }
         if branch.event.is_some_and(|event| ledger.would_help(event)) {
             return Some((Class::Goal, tried));
         }
         let distance = self.guidance.after(branch, tree.positions(candidate.node))?;
         let class = if branch.cut { Class::Cut } else { Class::TowardsGoal };
         Some((class, distance.saturating_add(tried)))
-    }
-
-    /// A fault was found at this site: once is enough.
-    pub fn fault_seen(&mut self, site: u32) {
-        self.seen_faults.insert(site);
     }
 
     /// Goals were reached: what is worth trying has changed.
@@ -150,9 +133,6 @@ impl Frontier {
             if let Some(event) = branch.event {
                 *self.tried.entry(event).or_default() += 1;
             }
-            if let Some(site) = branch.fault {
-                *self.fault_tries.entry(site).or_default() += 1;
-            }
             return Some(candidate);
         }
         None
@@ -161,8 +141,8 @@ impl Frontier {
     /// The alternatives towards goals that nobody took, in a fixed order.
     pub fn remaining(&self, tree: &Tree) -> Vec<Candidate> {
         let open = |candidate: &Candidate| tree.status(candidate.node, candidate.branch) == Status::Open;
-        let towards = self.heaps[0].iter().filter(|Reverse((rank, _))| rank.class != Class::Fault);
-        let mut remaining: Vec<Candidate> = towards.map(|Reverse((_, candidate))| *candidate).filter(open).collect();
+        let candidates = self.heaps[0].iter().map(|Reverse((_, candidate))| *candidate);
+        let mut remaining: Vec<Candidate> = candidates.filter(open).collect();
         remaining.sort();
         remaining
     }

@@ -211,7 +211,7 @@ impl Guidance {
 
     /// Steps to an open goal by going this way, 0 if it is one; `None` if none can be reached any more.
     pub fn after(&self, branch: &Branch, positions: &[Position]) -> Option<u32> {
-        if branch.fault.is_some() {
+        if branch.fault {
             return None;
         }
         if branch.event.is_some_and(|event| self.goals.contains(&event)) {

@@ -24,8 +24,8 @@ pub struct Choice {
 pub struct Branch {
     /// The marker outcome that it is, if it is one.
     pub event: Option<Event>,
-    /// It ends the path with a fault at the site with this number.
-    pub fault: Option<u32>,
+    /// It ends the path with a fault.
+    pub fault: bool,
     /// It ends the path at a bound: that it can be reached matters, not what it reaches.
     pub cut: bool,
     /// The path has gone another way at the same marker before.

@@ -72,7 +72,7 @@ fn event(marker: u32, outcome: u32) -> Event {
 /// A decision at a marker, after the event before it.
 fn choice(marker: u32, taken: usize, after: Option<Event>) -> Choice {
     let branches =
-        [0, 1].map(|outcome| Branch { event: Some(event(marker, outcome)), fault: None, cut: false, mixed: false });
+        [0, 1].map(|outcome| Branch { event: Some(event(marker, outcome)), fault: false, cut: false, mixed: false });
     Choice { taken, branches: branches.to_vec(), positions: [Position { function: UNIT, after }].into() }
 }
 
@@ -106,13 +106,13 @@ fn a_way_that_misses_every_open_goal_is_no_way() {
     ledger.note(&[event(0, 0), event(0, 1), event(1, 0), event(1, 1), event(2, 0)]);
     let guidance = Guidance::new(&Routes::of(&map), UNIT, &ledger);
     let start = [Position { function: UNIT, after: None }];
-    let branch = |event| Branch { event, fault: None, cut: false, mixed: false };
+    let branch = |event| Branch { event, fault: false, cut: false, mixed: false };
     assert_eq!(guidance.after(&branch(Some(event(0, 0))), &start), None, "the function returns");
     assert_eq!(guidance.after(&branch(Some(event(0, 1))), &start), Some(1), "m2 comes after m1");
     let before_goal = [Position { function: UNIT, after: Some(event(1, 0)) }];
     assert_eq!(guidance.after(&branch(Some(event(2, 1))), &before_goal), Some(0), "it is the goal itself");
     assert_eq!(guidance.after(&branch(Some(event(2, 0))), &before_goal), None, "the goal's other side");
-    let fault = Branch { fault: Some(7), ..branch(None) };
+    let fault = Branch { fault: true, ..branch(None) };
     assert_eq!(guidance.after(&fault, &start), None, "a fault ends the path");
 }
 

@@ -86,6 +86,8 @@ impl Executor<'_, '_> {
     fn shift_distance(&mut self, width: u32, distance: TermId) -> TermId {
         if self.evaluate(distance) >= u128::from(width) {
             self.note_undefined(FaultKind::ShiftTooFar, "shift by the width of the type or more");
+        } else {
+            self.may_shift_too_far(distance);
         }
         if !width.is_power_of_two() {
             return distance;
@@ -96,9 +98,11 @@ impl Executor<'_, '_> {
 
     fn note_overflow(&mut self, binary: &Binary, left: TermId, right: TermId) {
         if binary.width <= 64 {
-            let (left, right) = (self.evaluate(left) as u64, self.evaluate(right) as u64);
-            if overflows(binary.op, binary.width, left, right) {
+            let (here, there) = (self.evaluate(left) as u64, self.evaluate(right) as u64);
+            if overflows(binary.op, binary.width, here, there) {
                 self.note_undefined(FaultKind::SignedOverflow, overflow_message(binary.op));
+            } else {
+                self.may_overflow(binary.op, left, right);
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::frames::{Frame, Frames, LoopCount};
 use crate::inputs::ShapeId;
 use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
+use crate::possible::PossibleFaults;
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::StandardInput;
 use crate::value::{ObjectId, Pointer, Value};
@@ -65,6 +66,7 @@ pub(crate) struct Executor<'s, 'p> {
     pub closed: Vec<ObjectId>,
     pub wrote_files: bool,
     pub notes: Notes,
+    pub possible: PossibleFaults,
     pub instructions: u64,
     /// The limits are looked at when this many instructions have been executed.
     pub pause: u64,
@@ -119,6 +121,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             closed: Vec::new(),
             wrote_files: false,
             notes: Notes::default(),
+            possible: PossibleFaults::default(),
             instructions: 0,
             pause: 0,
             variable_arguments: BTreeMap::new(),
@@ -146,6 +149,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             called_unit: self.calls_to_come == 0,
             standard_input: self.input.pieces,
             notes: self.notes,
+            possible: self.possible.all,
             instructions: self.instructions,
         }
     }
@@ -224,8 +228,13 @@ impl<'s, 'p> Executor<'s, 'p> {
             return;
         }
         let fault = self.fault(kind, message);
-        if !self.notes.undefined.iter().any(|known| known.site == fault.site && known.kind == kind) {
-            self.notes.undefined.push(fault);
+        let earlier = if self.calls_to_come > 0 { 0 } else { self.notes.undefined_in_earlier_calls };
+        if self.notes.undefined[earlier..].iter().any(|known| known.site == fault.site && known.kind == kind) {
+            return;
+        }
+        self.notes.undefined.push(fault);
+        if self.calls_to_come > 0 {
+            self.notes.undefined_in_earlier_calls = self.notes.undefined.len();
         }
     }
 
@@ -273,10 +282,15 @@ impl<'s, 'p> Executor<'s, 'p> {
             alternatives,
             positions: self.positions(),
             events_before: self.events.len(),
+            in_earlier_call: self.calls_to_come > 0,
         };
         self.decisions.push(decision);
         self.note_open_loops();
         Ok(taken)
+    }
+
+    pub(crate) fn decision_count(&self) -> usize {
+        self.decisions.len()
     }
 
     fn positions(&self) -> Rc<[Position]> {

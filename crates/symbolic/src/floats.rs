@@ -78,6 +78,8 @@ impl Executor<'_, '_> {
             }
         } else if self.evaluate(outside_term) == 1 {
             self.note_undefined(FaultKind::FloatOutOfRange, "a float that does not fit the integer it is converted to");
+        } else if self.session.terms.as_boolean(outside_term).is_none() {
+            self.may_not_fit(outside_term);
         }
         Ok(self.float_operation(op, float.from, float.to, operands))
     }

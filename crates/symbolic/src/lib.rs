@@ -22,6 +22,7 @@ mod loops;
 mod memory;
 mod path;
 mod plain;
+mod possible;
 mod requests;
 mod sequence;
 mod session;
@@ -36,5 +37,6 @@ pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
+pub use possible::PossibleFault;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{Notation, StreamPiece};

@@ -10,6 +10,7 @@ use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
 use crate::arguments::ArgumentLimits;
 use crate::inputs::ShapeId;
+use crate::possible::PossibleFault;
 use crate::streams::StreamPiece;
 
 #[derive(Debug, Clone)]
@@ -32,7 +33,20 @@ pub struct Path {
     /// What it read of standard input.
     pub standard_input: Vec<StreamPiece>,
     pub notes: Notes,
+    /// Undefined behaviour that other inputs may show on the same way.
+    pub possible: Vec<PossibleFault>,
     pub instructions: u64,
+}
+
+impl Path {
+    /// What goes wrong in the call under test. In a call before, it is a fault of that function.
+    pub fn faults(&self) -> impl Iterator<Item = &Fault> {
+        let ending = match &self.end {
+            PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } if self.called_unit => Some(fault),
+            _ => None,
+        };
+        self.notes.undefined[self.notes.undefined_in_earlier_calls..].iter().chain(ending)
+    }
 }
 
 /// An undecided point at which the guide chose one alternative.
@@ -48,6 +62,8 @@ pub struct Decision {
     pub positions: Rc<[Position]>,
     /// How many events came before.
     pub events_before: usize,
+    /// It belongs to a call before the one under test.
+    pub in_earlier_call: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -169,6 +185,8 @@ pub struct Notes {
     pub ended_in_precondition: bool,
     /// Undefined behaviour that this input shows and that did not end the path.
     pub undefined: Vec<Fault>,
+    /// How many of them belong to calls before the one under test.
+    pub undefined_in_earlier_calls: usize,
 }
 
 /// What limits a conclusion drawn from this path.

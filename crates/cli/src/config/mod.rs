@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use branchwise_frontend::Declarations;
-use branchwise_generate::{FunctionSettings, Scope};
+use branchwise_generate::{FindingsMode, FunctionSettings, Scope};
 use branchwise_program::map::{Domain, PointerDomain, Precondition, ResultDomain, Written};
 
 use crate::error::CliError;
@@ -20,6 +20,7 @@ const NAME: &str = "branchwise.toml";
 pub struct Config {
     pub defaults: Choices,
     pub scope: Option<Scope>,
+    pub findings: Option<FindingsMode>,
     /// Names of functions, with `*` for any text; empty: all.
     pub include: Vec<String>,
     pub exclude: Vec<String>,

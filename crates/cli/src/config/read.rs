@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use branchwise_generate::Scope;
+use branchwise_generate::{FindingsMode, Scope};
 use branchwise_program::map::{Precondition, ResultDomain, Written};
 use branchwise_report::did_you_mean;
 use toml::Spanned;
@@ -15,7 +15,8 @@ use crate::error::CliError;
 /// Above this, an object costs more than it shows.
 const MOST_ELEMENTS: u64 = 4096;
 
-const TOP_KEYS: [&str; 9] = ["time", "steps", "seed", "strategy", "scope", "include", "exclude", "function", "stub"];
+const TOP_KEYS: [&str; 10] =
+    ["time", "steps", "seed", "strategy", "scope", "findings", "include", "exclude", "function", "stub"];
 const FUNCTION_KEYS: [&str; 7] = ["skip", "time", "steps", "seed", "strategy", "assume", "inputs"];
 const INPUT_KEYS: [&str; 5] = ["min", "max", "values", "elements", "null"];
 const STUB_KEYS: [&str; 3] = ["min", "max", "values"];
@@ -81,6 +82,7 @@ impl Reader<'_> {
         for (key, _, value) in self.entries(table, &TOP_KEYS)? {
             match key {
                 "scope" => config.scope = Some(self.scope(value)?),
+                "findings" => config.findings = Some(self.findings(value)?),
                 "include" => config.include = self.texts(key, value)?.into_iter().map(|(text, _)| text).collect(),
                 "exclude" => config.exclude = self.texts(key, value)?.into_iter().map(|(text, _)| text).collect(),
                 "function" => {
@@ -106,6 +108,15 @@ impl Reader<'_> {
             Some("unit") => Ok(Scope::Unit),
             Some("reachable") => Ok(Scope::Reachable),
             _ => Err(self.error(value.span().start, "'scope' is \"unit\" or \"reachable\"")),
+        }
+    }
+
+    fn findings(&self, value: &Value<'_>) -> Read<FindingsMode> {
+        match value.get_ref().as_str() {
+            Some("none") => Ok(FindingsMode::None),
+            Some("met") => Ok(FindingsMode::Met),
+            Some("search") => Ok(FindingsMode::Search),
+            _ => Err(self.error(value.span().start, "'findings' is \"none\", \"met\" or \"search\"")),
         }
     }
 

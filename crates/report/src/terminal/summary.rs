@@ -1,12 +1,13 @@
 //! Everything below and including the final table.
 
-use branchwise_generate::{Confirmation, Finding, FunctionReport, GoalReport};
+use branchwise_generate::{Confirmation, FunctionReport, GoalReport};
 use branchwise_goals::{Bound, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
 use crate::emit::input_line;
 use crate::file_report::{FileReport, Totals};
+use crate::findings::{Listed, listed};
 
 /// The table, the goals that are not covered and why, the findings, and where the suite was written.
 pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style: Style) -> String {
@@ -97,11 +98,11 @@ fn unknown_text(reason: &UnknownReason) -> String {
 }
 
 fn findings(file: &FileReport, style: Style) -> Vec<String> {
-    let units = file.report.functions.iter();
-    units.flat_map(|unit| unit.findings.iter().map(|found| finding_line(file, unit, found, style))).collect()
+    listed(file).iter().map(|found| finding_line(file, found, style)).collect()
 }
 
-fn finding_line(file: &FileReport, unit: &FunctionReport, finding: &Finding, style: Style) -> String {
+fn finding_line(file: &FileReport, listed: &Listed, style: Style) -> String {
+    let Listed { unit, finding, columns, also_in } = listed;
     let function = &file.map.functions[unit.function];
     let place = file.place(finding.place.unwrap_or(function.place));
     let kind = style.paint(Colour::Red, finding.kind.name());
@@ -110,7 +111,11 @@ fn finding_line(file: &FileReport, unit: &FunctionReport, finding: &Finding, sty
         Confirmation::Confirmed { by } => format!("confirmed by {by}"),
         Confirmation::NotConfirmed { why } => format!("not confirmed: {why}"),
     };
-    format!("  {place}: {kind}: {}\n    with {call}\n    {confirmation}", finding.message)
+    let others = columns.iter().filter(|&&column| finding.place.is_some_and(|place| place.column != column));
+    let others: Vec<String> = others.map(|column| format!("column {column}")).collect();
+    let also: Vec<&str> = others.iter().map(String::as_str).chain(also_in.iter().copied()).collect();
+    let also = if also.is_empty() { String::new() } else { format!("\n    also in {}", also.join(", ")) };
+    format!("  {place}: {kind}: {}\n    with {call}\n    {confirmation}{also}", finding.message)
 }
 
 fn disagreements(files: &[FileReport]) -> Vec<String> {

@@ -40,7 +40,7 @@ impl Unit {
         let mut map = Map::default();
         map.files.push(SourceFile { path: source.to_owned() });
         let replay = ReplaySummary { compiler: "clang version 19.1.7".to_owned(), ..ReplaySummary::default() };
-        let report = Report { functions: Vec::new(), replay };
+        let report = Report { functions: Vec::new(), replay, lists_findings: true };
         let mut unit = Unit { map, report, source: source.to_owned(), flags: Vec::new(), keeps_state: false };
         let integer = |bits, signed, character| TypeKind::Integer { bits, signed, character };
         let basic = Basic {
