@@ -163,6 +163,10 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
         "pointer_list",
         "pointer_output",
         "static_function",
+        "stream_given",
+        "stream_given_in_struct",
+        "stream_given_position",
+        "stream_given_written",
         "struct_bit_fields",
         "struct_by_value",
         "struct_result",
@@ -181,7 +185,7 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
 #[test]
 fn emitted_tests_for_google_test_compile_without_a_warning_and_pass() {
     let _alone = alone();
-    let paths = named(&["if_chain", "struct_by_value", "stub_emitted", "triangle"]);
+    let paths = named(&["if_chain", "stream_given_written", "struct_by_value", "stub_emitted", "triangle"]);
     check_all(&paths, |path| check_emitted(path, google_test, &["--emit", "gtest"]));
 }
 

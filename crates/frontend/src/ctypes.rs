@@ -32,7 +32,7 @@ impl Types {
         // The id exists before the fields are looked at: a list's node mentions itself.
         let id = self.table.push(Type {
             kind: TypeKind::Void,
-            spelling: canonical.spelling(),
+            spelling: if is_stream(canonical) { "FILE".to_owned() } else { canonical.spelling() },
             size: canonical.size().unwrap_or(0),
             alignment: alignment(canonical),
         });
@@ -90,6 +90,7 @@ impl Types {
             CXType_Pointer => self.pointer(canonical.pointee()),
             CXType_ConstantArray => self.array(canonical, canonical.array_count()),
             CXType_IncompleteArray | CXType_VariableArray => self.array(canonical, None),
+            CXType_Record if is_stream(canonical) => TypeKind::Stream,
             CXType_Record => self.record(canonical),
             CXType_Enum => enumeration(canonical.declaration()),
             CXType_FunctionProto | CXType_FunctionNoProto => TypeKind::Function,
@@ -126,6 +127,12 @@ impl Types {
             bit_field: field.bit_width(),
         }
     }
+}
+
+/// The C library's `FILE`.
+fn is_stream(canonical: ClangType<'_>) -> bool {
+    let declaration = canonical.declaration();
+    declaration.spelling() == "_IO_FILE" && declaration.in_system_header()
 }
 
 /// What a `void *` points to may be anything: it is aligned for everything.

@@ -530,7 +530,13 @@ impl<'a, 'p> Exploration<'a, 'p> {
             PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
             PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
             PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),
-            PathEnd::StreamBound { bound, .. } => cut("bytes and numbers of standard input".to_string(), *bound),
+            PathEnd::StreamBound { shape: None, bound, .. } => {
+                cut("bytes and numbers of standard input".to_string(), *bound)
+            }
+            PathEnd::StreamBound { shape: Some(shape), bound, .. } => {
+                let name = &self.session.inputs.shape(*shape).name;
+                cut(format!("bytes and numbers of stream '{name}'"), *bound)
+            }
             PathEnd::SizeBound { shape, elements, .. } => {
                 cut(format!("elements of '{}'", self.session.inputs.shape(*shape).name), *elements)
             }

@@ -261,9 +261,10 @@ impl Filler<'_> {
             }
             TypeKind::Record { fields: Some(fields), .. } => self.record(name, fields, offset),
             TypeKind::Void => self.scalar(name, 1, offset),
-            TypeKind::Record { fields: None, .. } | TypeKind::Function | TypeKind::Unsupported(_) => {
-                self.raw(name, ty.size, offset)
-            }
+            TypeKind::Record { fields: None, .. }
+            | TypeKind::Function
+            | TypeKind::Stream
+            | TypeKind::Unsupported(_) => self.raw(name, ty.size, offset),
         }
     }
 
@@ -315,7 +316,7 @@ impl Filler<'_> {
         let content = match &pointed.kind {
             TypeKind::Function => self.function_pointer(name, target),
             TypeKind::Void => Content::Pointer(self.bytes(name, target)),
-            TypeKind::Record { fields: None, .. } => Content::Pointer(self.opaque(name, target)),
+            TypeKind::Record { fields: None, .. } | TypeKind::Stream => Content::Pointer(self.opaque(name, target)),
             _ if pointed.size == 0 => Content::NullPointer(name.to_string()),
             _ => Content::Pointer(self.target(name, target, declared_count, pointed.size)),
         };
@@ -370,7 +371,7 @@ impl Filler<'_> {
         self.pointed(shape)
     }
 
-    /// A structure that this file does not define: it has an address and nothing else.
+    /// A structure that this file does not define, or a stream: it has an address and nothing else to look at.
     fn opaque(&mut self, name: &str, target: TypeId) -> ShapeId {
         let mut shape = Shape::new(format!("(*{name})"), target, 1, 0);
         shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));

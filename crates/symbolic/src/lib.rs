@@ -36,4 +36,4 @@ pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
 pub use session::{Prepared, RunLimits, Session};
-pub use streams::{Notation, StreamPiece};
+pub use streams::{GivenStream, Notation, StreamPiece};

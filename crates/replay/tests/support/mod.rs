@@ -232,5 +232,5 @@ pub fn case(function: FunctionId, inputs: Vec<Blob>, objects: Vec<Object>) -> Te
 }
 
 pub fn object(element: TypeId, count: u64, blob: Blob) -> Object {
-    Object { element, count, blob }
+    Object::array(element, count, blob)
 }

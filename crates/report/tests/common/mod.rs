@@ -200,7 +200,7 @@ pub fn case(function: FunctionId, inputs: Vec<Blob>) -> TestCase {
 }
 
 pub fn object(element: TypeId, count: u64, blob: Blob) -> Object {
-    Object { element, count, blob }
+    Object::array(element, count, blob)
 }
 
 pub fn returned(result: Option<Blob>) -> Observation {
