@@ -33,6 +33,7 @@ pub(crate) fn analyse(
     toolchain: &Toolchain,
     source: &Source<'_>,
     declarations: &Declarations,
+    provided: &BTreeSet<String>,
 ) -> Result<Unit, FrontendError> {
     let cannot_read =
         |cause: std::io::Error| FrontendError::CannotRead { path: source.path.to_owned(), cause: cause.to_string() };
@@ -50,6 +51,7 @@ pub(crate) fn analyse(
         flags,
         preprocessed,
         declarations,
+        provided,
         set_statics: source.set_statics,
     };
     std::thread::scope(|scope| {
@@ -68,6 +70,8 @@ struct Job<'a> {
     /// The user's text, and behind it the functions that check preconditions.
     preprocessed: String,
     declarations: &'a Declarations,
+    /// Names that other files define for this one.
+    provided: &'a BTreeSet<String>,
     set_statics: bool,
 }
 
@@ -308,6 +312,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let text = &self.job.preprocessed;
         let mut undefined =
             stubs::undefined_functions(declarations, &mut self.types, |function| never_returns(function, text));
+        undefined.retain(|function| !self.job.provided.contains(&function.symbol));
         let mut pointed = stubs::pointed_functions(&self.types);
         let (map, types) = (&self.map, &self.types);
         let mut written = Written::of(&undefined, &pointed, map, types);
@@ -366,7 +371,9 @@ impl<'u> UnitBuilder<'_, 'u> {
     }
 
     fn undefined_variables(&self) -> impl Iterator<Item = Cursor<'u>> {
-        self.globals.variables.iter().copied().filter(|global| global.definition().is_none())
+        let undefined = |global: &Cursor<'u>| global.definition().is_none();
+        let provided = |global: &Cursor<'u>| self.job.provided.contains(&global.spelling());
+        self.globals.variables.iter().copied().filter(move |global| undefined(global) && !provided(global))
     }
 
     fn driver_text(&self, bodies: &[Body<'u>]) -> String {

@@ -9,7 +9,7 @@ use branchwise_program::map::Language;
 
 use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
-use crate::compile::build_sanitized;
+use crate::compile::{OtherObject, build_sanitized};
 use crate::harness::{Process, WORK};
 use crate::{Harness, ReplayError, Sources};
 
@@ -28,13 +28,15 @@ pub(crate) struct SanitizerSources {
     pub flags: Vec<String>,
     pub language: Language,
     pub drivers: Vec<String>,
+    pub others: Vec<OtherObject>,
 }
 
 impl Sanitizer {
     /// `drivers` in the order of the table through which the native side calls them.
     pub(crate) fn new(sources: &Sources, drivers: Vec<String>) -> Self {
-        let Sources { marked, flags, language, .. } = *sources;
-        let sources = SanitizerSources { marked: marked.to_owned(), flags: flags.to_vec(), language, drivers };
+        let Sources { marked, flags, language, others, .. } = *sources;
+        let (marked, flags, others) = (marked.to_owned(), flags.to_vec(), others.to_vec());
+        let sources = SanitizerSources { marked, flags, language, drivers, others };
         Sanitizer { sources, executable: OnceLock::new() }
     }
 }

@@ -313,7 +313,7 @@ fn initial_memory(code: &Code) -> Memory {
 }
 
 fn allocate_global(memory: &mut Memory, id: GlobalId, global: &Global, written: bool) {
-    let state = !global.constant && written;
+    let state = !global.constant && (written || global.elsewhere);
     let contents = if global.initializer.is_some() { Contents::Zero } else { Contents::Uninitialised };
     memory.allocate(global.size, global.alignment, Origin::Global { id, state }, contents);
 }

@@ -55,6 +55,8 @@ impl Unit {
 
     pub fn file_report(&self) -> FileReport<'_> {
         FileReport {
+            linked: &[],
+            missing: &[],
             map: &self.map,
             report: &self.report,
             source: &self.source,
