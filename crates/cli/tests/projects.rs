@@ -269,14 +269,17 @@ const PARTS: &str = "#include <stdlib.h>\nint is_even(int x);\nint never_there(v
 fn files_given_together_are_linked() {
     let project = Project::new(&[("app.c", APPLICATION), ("parts.c", PARTS)]);
     let functions = ["classify", "own", "numbered", "set"].map(|name| ["--function", name]).concat();
-    project.check(&[&["app.c", "parts.c"], &functions[..]].concat(), expect![[r#"
+    project.check(
+        &[&["app.c", "parts.c"], &functions[..]].concat(),
+        expect![[r#"
         "app.c" "classify": 4 of 4
         "app.c" "own": 2 of 2
         "app.c" "numbered": 2 of 2
         "app.c" "set": 1 of 2
         Note: not linked, because several files define it: main (app.c, parts.c)
         exit status 0
-    "#]]);
+    "#]],
+    );
     let report = std::fs::read_to_string(project.folder.path().join("branchwise-out/report.json")).expect("a report");
     let report: Json = serde_json::from_str(&report).expect("JSON");
     let goals = report["functions"].as_array().into_iter().flatten().flat_map(|function| function["goals"].as_array());
@@ -306,5 +309,6 @@ fn files_given_together_are_linked() {
         own           2         2         2        2         2
         numbered      1         1         2        2         2
         set           1         1         2        1         1
-    "#]].assert_eq(&String::from_utf8_lossy(&output.expect("branchwise runs").stdout));
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&output.expect("branchwise runs").stdout));
 }

@@ -93,7 +93,7 @@ impl Job<'_> {
             types: Types::default(),
             map: Map::default(),
             macros: MacroTable::of_unit(original.root()),
-            globals: Globals::of_unit(&declarations, self.set_statics),
+            globals: Globals::of_unit(&declarations, self.set_statics, self.provided),
             insertions: Vec::new(),
             points: Vec::new(),
             stubs: String::new(),
@@ -346,7 +346,10 @@ impl<'u> UnitBuilder<'_, 'u> {
             inputs.push(Input { name, type_id: parameter.type_id, origin: InputOrigin::Parameter(index) });
         }
         for global in globals {
-            let type_id = self.types.id(global.clang_type());
+            let type_id = match drivers::unknown_length(*global) {
+                Some(elements) => self.types.array_of(global.clang_type().canonical().element(), elements),
+                None => self.types.id(global.clang_type()),
+            };
             inputs.push(Input { name: global.spelling(), type_id, origin: InputOrigin::Global });
         }
         inputs
@@ -365,6 +368,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let plain = format!("{}{}{}{drivers}", job.include(), drivers::PRELUDE, self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.closed_functions = closed_functions(&self.map);
+        self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }

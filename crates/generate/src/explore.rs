@@ -409,7 +409,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.counters.instructions += path.instructions;
         self.limitations.out_of_memory |= path.end == PathEnd::MemoryLimit;
         self.remember(&path, Rc::new(model.clone()), budget);
-        if path.end == PathEnd::Rejected || path.notes.ended_in_precondition {
+        if path.end == PathEnd::Rejected || path.notes.ended_in_precondition || self.outgrows_a_variable(&path.end) {
             return;
         }
         self.counters.accepted += 1;
@@ -420,6 +420,12 @@ impl<'a, 'p> Exploration<'a, 'p> {
             on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());
         }
         self.keep(path, &model, solved, &fresh);
+    }
+
+    /// It needs more elements of an array than tests have, of which nobody says how long it is: that is no fault of the
+    /// function, and no test.
+    fn outgrows_a_variable(&self, end: &PathEnd) -> bool {
+        matches!(end, PathEnd::SizeBound { shape, .. } if self.session.inputs.shape(*shape).variable)
     }
 
     fn remember(&mut self, path: &Path, model: Rc<Model>, budget: &Budget<'_>) {
@@ -511,7 +517,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
         self.limitations.interrupted |= path.end == PathEnd::Interrupted && budget.interrupted();
         if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
-            let positions: Vec<Position> = path.end_positions.iter().map(position).collect();
+            let mut positions: Vec<Position> = path.end_positions.iter().map(position).collect();
+            if self.outgrows_a_variable(&path.end) {
+                // As no test was made of it, what it reached on its way there is as open as what lies behind.
+                positions = vec![Position { function: self.session.function, after: None }];
+            }
             self.limitations.add(kind, GOING_ON, &positions);
         }
     }

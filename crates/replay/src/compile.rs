@@ -17,8 +17,18 @@ const RUNTIME: &str = include_str!("runtime.c");
 const MISSING_BYTES: u64 = 1 << 16;
 
 /// The functions of dynamic memory that the runtime has its own versions of, with `__bw_` before their names.
-const ALLOCATION: [&str; 9] =
-    ["malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign", "strdup", "strndup"];
+const ALLOCATION: [&str; 10] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "aligned_alloc",
+    "memalign",
+    "posix_memalign",
+    "strdup",
+    "strndup",
+];
 
 /// What the front end gives for one translation unit.
 #[derive(Debug, Copy, Clone)]

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -298,6 +299,10 @@ void *__bw_calloc(size_t count, size_t size) {
 
 void *__bw_aligned_alloc(size_t alignment, size_t size) {
     return allocation_fails(size) ? NULL : aligned_alloc(alignment, size);
+}
+
+void *__bw_memalign(size_t alignment, size_t size) {
+    return allocation_fails(size) ? NULL : memalign(alignment, size);
 }
 
 int __bw_posix_memalign(void **to, size_t alignment, size_t size) {

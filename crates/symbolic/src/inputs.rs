@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::{Input, Map, PointerDomain};
+use branchwise_program::map::{Input, InputOrigin, Map, PointerDomain};
 use branchwise_program::types::{Field, TypeKind};
 use branchwise_program::{CallableId, FeedId, FunctionId, TypeId};
 
@@ -110,8 +110,7 @@ impl InputSpace {
             return id;
         }
         let declared = map.domain(key.function).map_or(&[][..], |domain| &domain.pointers).into();
-        let shape = Shape::new(input.name.clone(), input.type_id, 1, map.types[input.type_id].size);
-        let id = self.push(Shape { variable: true, declared, ..shape });
+        let id = self.push(Shape { variable: true, declared, ..variable_shape(map, input) });
         self.materialise(terms, map, id, bound);
         self.set_root(key, id);
         id
@@ -227,6 +226,21 @@ impl Shape {
         let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, least);
         let element = terms.constant(u128::from(self.element_size), 64);
         Some(terms.binary(branchwise_constraints::BinaryOp::Mul, count, element))
+    }
+}
+
+/// The shape of an input variable. Of an array whose length nobody says, so many elements are a bound.
+fn variable_shape(map: &Map, input: &Input) -> Shape {
+    let name = input.name.clone();
+    let mut unknown = map.undefined_variables.iter().filter(|variable| variable.elements.is_some());
+    match map.types[input.type_id].kind {
+        TypeKind::Array { element, count: Some(count) }
+            if input.origin == InputOrigin::Global && unknown.any(|variable| variable.name == input.name) =>
+        {
+            let shape = Shape::new(name, element, count, map.types[element].size);
+            Shape { least: count, bounded: true, ..shape }
+        }
+        _ => Shape::new(name, input.type_id, 1, map.types[input.type_id].size),
     }
 }
 

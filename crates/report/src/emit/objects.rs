@@ -107,7 +107,12 @@ impl<'a> Objects<'a> {
             Some(TypeKind::Pointer { target, .. }) => *target,
             _ => target.element,
         };
-        self.typed_address(named, target, wanted, offset).unwrap_or_else(|| {
+        let typed = self.typed_address(named, target, wanted, offset).map(|address| {
+            // The parameter is a pointer to arrays of a length that only the call knows.
+            let any = self.types.get(pointer_type).is_some_and(|of| of.spelling == "void *") && !self.is_void(wanted);
+            if any { format!("(void *){address}") } else { address }
+        });
+        typed.unwrap_or_else(|| {
             let start = if named.shape == Shape::Single { format!("&{}", named.name) } else { named.name.clone() };
             let cast = type_name(self.types, pointer_type);
             if offset == 0 { format!("({cast}){start}") } else { format!("({cast})((char *){start} + {offset})") }

@@ -20,7 +20,7 @@ pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     let part = |test: &TestFunction| if in_child(test) { Part::InChild } else { Part::Here };
     let parts: BTreeSet<Part> = tests.iter().map(part).collect();
     let mut text = header(file, &folder.join(&name), stem);
-    text += &unit_include(file.map, file.source, folder, &name, &needs::SYMBOLS);
+    text += &unit_include(file, folder, &name, &needs::SYMBOLS);
     let begin = begin(file);
     text += &surroundings(file, &tests);
     text += &begin_function(&begin, "static ");
