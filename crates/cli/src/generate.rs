@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use branchwise_frontend::LinkedFile;
 use branchwise_generate::{FunctionSettings, Settings};
-use branchwise_report::{FileReport, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
+use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
 use crate::arguments::GenerateArguments;
 use crate::config::Config;
@@ -40,7 +41,8 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     if files.is_empty() && failures.len() == 1 {
         return Err(failures.remove(0));
     }
-    let files: Vec<FileReport> = files.iter().map(file_report).collect();
+    let linked: Vec<Vec<LinkedSource<'_>>> = files.iter().map(linked_sources).collect();
+    let files: Vec<FileReport> = files.iter().zip(&linked).map(|(file, linked)| file_report(file, linked)).collect();
     let written = write(arguments, config_path.as_deref(), &files)?;
     print(arguments, &files, &written)?;
     tell_unusable(arguments, &files);
@@ -117,9 +119,18 @@ fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {
     }
 }
 
-fn file_report(file: &GeneratedFile) -> FileReport<'_> {
+fn linked_sources(file: &GeneratedFile) -> Vec<LinkedSource<'_>> {
+    fn linked(other: &LinkedFile) -> LinkedSource<'_> {
+        let renamed = other.own.iter().filter_map(|name| Some((name.as_str(), other.renamed.get(name)?.as_str())));
+        LinkedSource { path: &other.path, flags: &other.flags, renamed: renamed.collect() }
+    }
+    file.linked.iter().map(linked).collect()
+}
+
+fn file_report<'a>(file: &'a GeneratedFile, linked: &'a [LinkedSource<'a>]) -> FileReport<'a> {
     let SourceFile { path: source, flags } = &file.source;
-    FileReport { map: &file.map, report: &file.report, source, flags, keeps_state: file.keeps_state }
+    let GeneratedFile { map, report, keeps_state, missing, .. } = file;
+    FileReport { map, report, source, flags, keeps_state: *keeps_state, linked, missing }
 }
 
 /// The report says which functions could not be treated because of what the user wrote about them; where it is not

@@ -1,11 +1,12 @@
 //! From a file to a verified program: front end, lowering, verifier.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use branchwise_frontend::{Declarations, FrontendError, Source, Toolchain, Unit, lower};
+use branchwise_frontend::{Declarations, FrontendError, LinkedFile, Neighbours, Source, Toolchain, Unit, lower};
 use branchwise_program::map::{Language, Map};
 use branchwise_program::{FunctionId, Program};
-use branchwise_replay::{Harness, Limits, ReplayError, Sources, Tools};
+use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sources, Tools};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -13,8 +14,17 @@ use crate::error::CliError;
 /// A file that was analysed and lowered.
 pub struct Loaded {
     pub program: Program,
+    /// The other files that it is linked with.
+    pub linked: Vec<LinkedFile>,
     /// The texts that the native harness is built from.
     unit: Unit,
+}
+
+/// One of several files that are given together.
+#[derive(Debug, Copy, Clone)]
+pub struct Member<'a> {
+    pub neighbours: &'a Neighbours,
+    pub index: usize,
 }
 
 /// The tools that every file needs, found once.
@@ -39,9 +49,17 @@ impl Workshop {
         Ok(Workshop { toolchain, tools })
     }
 
-    pub fn load(&self, source: Source<'_>, config: &Config) -> Result<Loaded, CliError> {
+    /// What all files share, so that each can be linked with the others.
+    pub fn neighbours(&self, sources: &[Source<'_>], jobs: usize) -> Result<Neighbours, CliError> {
+        Neighbours::read(&self.toolchain, sources, jobs).map_err(|error| frontend_error(&error))
+    }
+
+    pub fn load(&self, source: Source<'_>, config: &Config, member: Member<'_>) -> Result<Loaded, CliError> {
         let file = source.path;
-        let mut unit = analyse(&self.toolchain, source, &config.declarations())?;
+        // What the user declares of the results of a function is declared of a stub.
+        let mut provided = member.neighbours.provided_to(member.index);
+        provided.retain(|name| !config.stub_results.contains_key(name));
+        let mut unit = analyse(&self.toolchain, source, &config.declarations(), &provided)?;
         unit.map.stub_results = config.stub_results.clone();
         let folder =
             tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
@@ -49,20 +67,31 @@ impl Workshop {
         branchwise_frontend::compile_bitcode(&self.toolchain, &unit, &bitcode).map_err(|error| {
             CliError::our_fault(format!("the marked text of {} does not compile", file.display())).with_cause(error)
         })?;
-        let code = lower::lower_bitcode(&bitcode).map_err(|error| {
-            CliError::our_fault(format!("cannot read the bitcode of {}", file.display())).with_cause(error)
-        })?;
+        let unreadable = || CliError::our_fault(format!("cannot read the bitcode of {}", file.display()));
+        let linked = match provided.is_empty() {
+            true => Vec::new(),
+            false => {
+                let symbols = lower::symbols(&bitcode).map_err(|error| unreadable().with_cause(error))?;
+                member.neighbours.needed(member.index, &symbols, &provided)
+            }
+        };
+        let others: Vec<lower::LinkedBitcode<'_>> =
+            linked.iter().map(|file| lower::LinkedBitcode { path: &file.bitcode, renamed: &file.renamed }).collect();
+        let code = lower::lower_linked(&bitcode, &others).map_err(|error| unreadable().with_cause(error))?;
         let code = branchwise_frontend::with_user_columns(code, &unit.columns, &unit.map);
         let program = Program { map: unit.map.clone(), code };
         branchwise_program::verify(&program).map_err(|error| {
             CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error)
         })?;
-        Ok(Loaded { program, unit })
+        Ok(Loaded { program, linked, unit })
     }
 
     pub fn harness(&self, loaded: &Loaded) -> Result<Harness, CliError> {
         let Unit { marked, plain, flags, .. } = &loaded.unit;
-        let sources = Sources { marked, plain, flags, language: Language::C, map: &loaded.program.map };
+        let object = |file: &LinkedFile| OtherObject { path: file.object.clone(), renamed: file.renamed.clone() };
+        let others: Vec<OtherObject> = loaded.linked.iter().map(object).collect();
+        let map = &loaded.program.map;
+        let sources = Sources { marked, plain, flags, language: Language::C, map, others: &others };
         Harness::build(&self.tools, &sources, Limits::default()).map_err(|error| replay_error(&error))
     }
 
@@ -75,11 +104,17 @@ impl Workshop {
 pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
     let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
     let source = Source { path: file, flags, set_statics: false };
-    Ok(analyse(&toolchain, source, &Declarations::new())?.map)
+    Ok(analyse(&toolchain, source, &Declarations::new(), &BTreeSet::new())?.map)
 }
 
-fn analyse(toolchain: &Toolchain, source: Source<'_>, declarations: &Declarations) -> Result<Unit, CliError> {
-    branchwise_frontend::analyse_declared(toolchain, &source, declarations).map_err(|error| frontend_error(&error))
+fn analyse(
+    toolchain: &Toolchain,
+    source: Source<'_>,
+    declarations: &Declarations,
+    provided: &BTreeSet<String>,
+) -> Result<Unit, CliError> {
+    branchwise_frontend::analyse_linked(toolchain, &source, declarations, provided)
+        .map_err(|error| frontend_error(&error))
 }
 
 /// The functions that the user names, of one file; where none is named, all that the configuration wants.

@@ -1,9 +1,9 @@
 //! `branchwise replay`: a stored suite, run and measured again.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use branchwise_frontend::Source;
+use branchwise_frontend::{Neighbours, Source};
 use branchwise_goals::{Ledger, branch_goals};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
@@ -16,17 +16,39 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
-use crate::pipeline::{Workshop, replay_error};
+use crate::pipeline::{Member, Workshop, replay_error};
 
 pub fn replay(arguments: &ReplayArguments) -> Result<Exit, CliError> {
     let suite = Suite::load(&arguments.folder)?;
     let workshop = Workshop::find()?;
     let mut rows = Vec::new();
-    for file in &suite.files {
-        rows.extend(replay_file(&workshop, file)?);
+    let neighbours = neighbours(&workshop, &suite)?;
+    for (index, file) in suite.files.iter().enumerate() {
+        rows.extend(replay_file(&workshop, file, Member { neighbours: &neighbours, index })?);
     }
     print_text(&if arguments.json { as_json(&rows) } else { as_text(&rows) })?;
     Ok(Exit::Done)
+}
+
+/// The files of a suite were generated together.
+fn neighbours(workshop: &Workshop, suite: &Suite) -> Result<Neighbours, CliError> {
+    if let Some(file) = suite.files.first() {
+        enter(&file.folder)?;
+    }
+    let source = |file: &StoredFile| file.folder.join(&file.source);
+    let paths: Vec<PathBuf> = suite.files.iter().map(source).collect();
+    let source = |(file, path)| {
+        let StoredFile { flags, set_statics, .. }: &StoredFile = file;
+        Source { path, flags, set_statics: *set_statics }
+    };
+    let paths = paths.iter().map(PathBuf::as_path);
+    let sources: Vec<Source<'_>> = suite.files.iter().zip(paths).map(source).collect();
+    workshop.neighbours(&sources, std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+fn enter(folder: &Path) -> Result<(), CliError> {
+    std::env::set_current_dir(folder)
+        .map_err(|cause| CliError::input(format!("cannot enter {}", folder.display())).with_cause(cause))
 }
 
 /// One function of a stored suite, run again.
@@ -39,13 +61,13 @@ struct Row {
     covered_llvm_cov: usize,
 }
 
-fn replay_file(workshop: &Workshop, file: &StoredFile) -> Result<Vec<Row>, CliError> {
+fn replay_file(workshop: &Workshop, file: &StoredFile, member: Member<'_>) -> Result<Vec<Row>, CliError> {
     let source = file.folder.join(&file.source);
-    std::env::set_current_dir(&file.folder)
-        .map_err(|cause| CliError::input(format!("cannot enter {}", file.folder.display())).with_cause(cause))?;
+    enter(&file.folder)?;
     let config = Config::read(file.config.as_deref())?;
     let path = existing(&source, &file.source);
-    let loaded = workshop.load(Source { path, flags: &file.flags, set_statics: file.set_statics }, &config)?;
+    let source = Source { path, flags: &file.flags, set_statics: file.set_statics };
+    let loaded = workshop.load(source, &config, member)?;
     // A suite says for each test which allocations fail; where it says nothing, none does.
     let loaded = loaded.with_failing_allocations();
     let map = &loaded.program.map;

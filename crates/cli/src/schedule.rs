@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use branchwise_frontend::Source;
+use branchwise_frontend::{LinkedFile, Neighbours, Source};
 use branchwise_generate::{
     Progress, ReplaySummary, Report, Routes, Settings, Subject, UnitReport, Workers, Workplace, conclude,
 };
@@ -16,7 +16,7 @@ use branchwise_replay::Harness;
 
 use crate::config::Config;
 use crate::error::CliError;
-use crate::pipeline::{Loaded, Workshop, replay_error, selected};
+use crate::pipeline::{Loaded, Member, Workshop, replay_error, selected};
 use crate::sources::SourceFile;
 
 /// Deep terms make deep recursion; the memory is only reserved.
@@ -30,6 +30,9 @@ pub struct GeneratedFile {
     pub report: Report,
     /// See [`branchwise_report::keeps_state`].
     pub keeps_state: bool,
+    /// The other files that it is linked with, and the symbols that are missing all the same.
+    pub linked: Vec<LinkedFile>,
+    pub missing: Vec<String>,
 }
 
 /// What to do.
@@ -47,13 +50,19 @@ pub struct Work<'a> {
     pub jobs: NonZeroUsize,
 }
 
+impl Work<'_> {
+    fn named<'s>(&self, source: &'s SourceFile) -> Source<'s> {
+        Source { path: &source.path, flags: &source.flags, set_statics: self.set_statics }
+    }
+}
+
 /// How progress is shown, from any thread.
 pub type Show<'a> = dyn Fn(&Progress) + Sync + 'a;
 
 /// What came out of it.
 pub struct Found {
     pub files: Results,
-    /// What the configuration names and no file has; it may belong to other files.
+    /// What is not linked, and what the configuration names and no file has; it may belong to other files.
     pub remarks: Vec<String>,
 }
 
@@ -64,8 +73,17 @@ pub type Results = Vec<Option<Result<GeneratedFile, CliError>>>;
 /// interrupt is raised. A file that cannot be used does not stop the others.
 pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Found, CliError> {
     let compiler = work.workshop.compiler_version()?;
-    let schedule =
-        Schedule { work, show, compiler, state: Mutex::new(State::new(work.sources.len())), changed: Condvar::new() };
+    let sources: Vec<Source<'_>> = work.sources.iter().map(|source| work.named(source)).collect();
+    let neighbours = work.workshop.neighbours(&sources, work.jobs.get())?;
+    let notes = neighbours.notes();
+    let schedule = Schedule {
+        work,
+        show,
+        compiler,
+        neighbours,
+        state: Mutex::new(State::new(work.sources.len())),
+        changed: Condvar::new(),
+    };
     std::thread::scope(|scope| -> Result<(), CliError> {
         for _ in 0..work.jobs.get() {
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
@@ -83,6 +101,7 @@ pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Found, CliError> {
         Names::Right { remarks } => remarks,
         Names::Unchecked => Vec::new(),
     };
+    let remarks = notes.into_iter().chain(remarks).collect();
     Ok(Found { files: files.into_iter().map(|stage| schedule.result(stage)).collect(), remarks })
 }
 
@@ -90,6 +109,8 @@ struct Schedule<'a> {
     work: &'a Work<'a>,
     show: &'a Show<'a>,
     compiler: String,
+    /// All files, as each may need the others.
+    neighbours: Neighbours,
     state: Mutex<State>,
     /// A file was read, or could not be.
     changed: Condvar,
@@ -250,8 +271,8 @@ impl Schedule<'_> {
     fn open(&self, index: usize) -> Result<OpenFile, CliError> {
         let Work { workshop, sources, names, config, .. } = self.work;
         let source = &sources[index];
-        let named = Source { path: &source.path, flags: &source.flags, set_statics: self.work.set_statics };
-        let mut loaded = workshop.load(named, config)?;
+        let member = Member { neighbours: &self.neighbours, index };
+        let mut loaded = workshop.load(self.work.named(source), config, member)?;
         if self.work.malloc_may_fail {
             loaded = loaded.with_failing_allocations();
         }
@@ -305,17 +326,19 @@ impl Schedule<'_> {
     fn finish(&self, file: &OpenFile, subject: &Subject<'_>, harness: &mut Harness) {
         let units = std::mem::take(&mut *lock(&file.units)).into_iter().flatten().collect();
         let report = conclude(subject, harness, units, self.compiler.clone(), &mut |event| (self.show)(&event));
-        let generated = self.generated(file, report);
+        let generated = self.generated(file, report, harness.missing());
         self.state().files[file.index] = Stage::Done(Ok(Box::new(generated)));
     }
 
-    fn generated(&self, file: &OpenFile, report: Report) -> GeneratedFile {
+    fn generated(&self, file: &OpenFile, report: Report, missing: &[String]) -> GeneratedFile {
         let program = &file.loaded.program;
         GeneratedFile {
             source: self.work.sources[file.index].clone(),
             map: program.map.clone(),
             report,
             keeps_state: branchwise_report::keeps_state(program),
+            linked: file.loaded.linked.clone(),
+            missing: missing.to_vec(),
         }
     }
 
@@ -325,7 +348,8 @@ impl Schedule<'_> {
             Stage::Done(result) => Some(result.map(|file| *file)),
             Stage::Open(file) if file.functions.is_empty() => {
                 let replay = ReplaySummary { compiler: self.compiler.clone(), ..ReplaySummary::default() };
-                Some(Ok(self.generated(&file, Report { functions: Vec::new(), replay, lists_findings: true })))
+                let report = Report { functions: Vec::new(), replay, lists_findings: true };
+                Some(Ok(self.generated(&file, report, &[])))
             }
             Stage::Waiting | Stage::Open(_) => None,
         }

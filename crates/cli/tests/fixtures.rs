@@ -151,22 +151,34 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
     let _alone = alone();
     let paths = named(&[
         "array_parameter",
+        "array_variable_length_parameter",
         "bad_exit",
         "bad_null",
         "calendar",
+        "global_array_elsewhere",
         "global_elsewhere",
         "global_input",
         "global_struct",
+        "heap_aligned",
+        "heap_may_fail",
         "if_chain",
         "int_bool",
         "int_long_long",
         "pointer_list",
         "pointer_output",
         "static_function",
+        "stream_given",
+        "stream_given_in_struct",
+        "stream_given_position",
+        "stream_given_written",
         "struct_bit_fields",
         "struct_by_value",
         "struct_result",
+        "struct_unnamed",
+        "struct_unnamed_result",
         "stub_emitted",
+        "stub_pointer_parameter",
+        "stub_types",
         "switch_on_char",
         "triangle",
         "union_parameter",
@@ -181,7 +193,7 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
 #[test]
 fn emitted_tests_for_google_test_compile_without_a_warning_and_pass() {
     let _alone = alone();
-    let paths = named(&["if_chain", "struct_by_value", "stub_emitted", "triangle"]);
+    let paths = named(&["if_chain", "stream_given_written", "struct_by_value", "stub_emitted", "triangle"]);
     check_all(&paths, |path| check_emitted(path, google_test, &["--emit", "gtest"]));
 }
 

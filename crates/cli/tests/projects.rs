@@ -247,3 +247,68 @@ fn the_time_limit_holds_within_one_path() {
     assert_eq!(summary["infeasible"], 0);
     assert!(Path::new(&project.folder.path().join("branchwise-out/report.json")).exists());
 }
+
+const APPLICATION: &str = "int scaled(int x);\nint next_number(void);\nint setting(void);\nint nobody(int x);\nextern int limit;\n\
+    static int helper(int x) { return x + 1; }\n\
+    int is_even(int x) { if (x % 2 == 0) return 1; return 0; }\n\
+    int classify(int x) { if (scaled(x) == 84) return 1; if (scaled(x) == 43) return 2; return x > limit; }\n\
+    int own(int x) { if (helper(x) == 8) return 1; return nobody(x) == 3; }\n\
+    int numbered(void) { if (next_number() == 3) return 1; return 0; }\n\
+    int set(void) { if (setting() == 5) return 1; return 0; }\n\
+    int main(void) { return classify(3); }\n";
+const PARTS: &str = "#include <stdlib.h>\nint is_even(int x);\nint never_there(void);\nint limit = 7, chosen = 3;\nstatic int counter;\n\
+    int helper(int x) { return 2 * x; }\n\
+    int scaled(int x) { int *p = malloc(4), r; if (!p) abort(); *p = is_even(x) ? helper(x) : x; r = *p; free(p); return r; }\n\
+    int next_number(void) { return ++counter; }\n\
+    int setting(void) { return chosen; }\n\
+    int elsewhere(void) { return never_there(); }\n\
+    int main(void) { return scaled(1); }\n";
+
+/// A function of another given file runs; static names stay apart, and what nobody defines is a stub as ever.
+#[test]
+fn files_given_together_are_linked() {
+    let project = Project::new(&[("app.c", APPLICATION), ("parts.c", PARTS)]);
+    let functions = ["classify", "own", "numbered", "set"].map(|name| ["--function", name]).concat();
+    project.check(
+        &[&["app.c", "parts.c"], &functions[..]].concat(),
+        expect![[r#"
+        "app.c" "classify": 4 of 4
+        "app.c" "own": 2 of 2
+        "app.c" "numbered": 2 of 2
+        "app.c" "set": 1 of 2
+        Note: not linked, because several files define it: main (app.c, parts.c)
+        exit status 0
+    "#]],
+    );
+    let report = std::fs::read_to_string(project.folder.path().join("branchwise-out/report.json")).expect("a report");
+    let report: Json = serde_json::from_str(&report).expect("JSON");
+    let goals = report["functions"].as_array().into_iter().flatten().flat_map(|function| function["goals"].as_array());
+    let open: Vec<String> = goals
+        .flatten()
+        .filter(|goal| goal["verdict"] != "covered")
+        .map(|goal| format!("{} {}: {}", goal["text"], goal["outcome"], goal["verdict"]))
+        .collect();
+    expect![[r#""setting() == 5" true: "infeasible_within_bounds""#]].assert_eq(&open.join("\n"));
+    for compiler in ["gcc", "clang-19"] {
+        let path = project.folder.path().join("branchwise-out/app_test.c");
+        let text = std::fs::read_to_string(path).expect("the emitted tests");
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("cc ")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        for line in lines {
+            let line = line.replacen("cc", compiler, 1);
+            let output = Command::new("sh").args(["-c", &line]).current_dir(project.folder.path()).output();
+            let output = output.expect("a shell");
+            assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_branchwise"));
+    let output = replay.args(["replay", "branchwise-out"]).current_dir(project.folder.path()).output();
+    expect![[r#"
+        function  tests  returned  outcomes  covered  llvm-cov
+        classify      3         3         4        4         4
+        own           2         2         2        2         2
+        numbered      1         1         2        2         2
+        set           1         1         2        1         1
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&output.expect("branchwise runs").stdout));
+}

@@ -33,6 +33,7 @@ pub(crate) fn analyse(
     toolchain: &Toolchain,
     source: &Source<'_>,
     declarations: &Declarations,
+    provided: &BTreeSet<String>,
 ) -> Result<Unit, FrontendError> {
     let cannot_read =
         |cause: std::io::Error| FrontendError::CannotRead { path: source.path.to_owned(), cause: cause.to_string() };
@@ -50,6 +51,7 @@ pub(crate) fn analyse(
         flags,
         preprocessed,
         declarations,
+        provided,
         set_statics: source.set_statics,
     };
     std::thread::scope(|scope| {
@@ -68,6 +70,8 @@ struct Job<'a> {
     /// The user's text, and behind it the functions that check preconditions.
     preprocessed: String,
     declarations: &'a Declarations,
+    /// Names that other files define for this one.
+    provided: &'a BTreeSet<String>,
     set_statics: bool,
 }
 
@@ -89,7 +93,7 @@ impl Job<'_> {
             types: Types::default(),
             map: Map::default(),
             macros: MacroTable::of_unit(original.root()),
-            globals: Globals::of_unit(&declarations, self.set_statics),
+            globals: Globals::of_unit(&declarations, self.set_statics, self.provided),
             insertions: Vec::new(),
             points: Vec::new(),
             stubs: String::new(),
@@ -308,6 +312,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let text = &self.job.preprocessed;
         let mut undefined =
             stubs::undefined_functions(declarations, &mut self.types, |function| never_returns(function, text));
+        undefined.retain(|function| !self.job.provided.contains(&function.symbol));
         let mut pointed = stubs::pointed_functions(&self.types);
         let (map, types) = (&self.map, &self.types);
         let mut written = Written::of(&undefined, &pointed, map, types);
@@ -341,7 +346,10 @@ impl<'u> UnitBuilder<'_, 'u> {
             inputs.push(Input { name, type_id: parameter.type_id, origin: InputOrigin::Parameter(index) });
         }
         for global in globals {
-            let type_id = self.types.id(global.clang_type());
+            let type_id = match drivers::unknown_length(*global) {
+                Some(elements) => self.types.array_of(global.clang_type().canonical().element(), elements),
+                None => self.types.id(global.clang_type()),
+            };
             inputs.push(Input { name: global.spelling(), type_id, origin: InputOrigin::Global });
         }
         inputs
@@ -360,13 +368,16 @@ impl<'u> UnitBuilder<'_, 'u> {
         let plain = format!("{}{}{}{drivers}", job.include(), drivers::PRELUDE, self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.closed_functions = closed_functions(&self.map);
+        self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }
     }
 
     fn undefined_variables(&self) -> impl Iterator<Item = Cursor<'u>> {
-        self.globals.variables.iter().copied().filter(|global| global.definition().is_none())
+        let undefined = |global: &Cursor<'u>| global.definition().is_none();
+        let provided = |global: &Cursor<'u>| self.job.provided.contains(&global.spelling());
+        self.globals.variables.iter().copied().filter(move |global| undefined(global) && !provided(global))
     }
 
     fn driver_text(&self, bodies: &[Body<'u>]) -> String {

@@ -7,7 +7,7 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::FileId;
@@ -137,11 +137,14 @@ fn is_same_file(name: &str, path: &Path) -> bool {
     !relative.as_os_str().is_empty() && (Path::new(name) == path || Path::new(name).ends_with(relative))
 }
 
-/// Rewrites every location of the code to the user's place; those outside the user's functions stay.
+/// Rewrites every location of the code to the user's place; those outside the functions of the unit stay: functions of
+/// other files that are linked with it were compiled as the user wrote them.
 pub fn with_user_columns(mut code: Code, columns: &UserColumns, map: &Map) -> Code {
     let known: Vec<Option<u32>> = code.files.iter().map(|name| columns.file(name)).collect();
     let mut numbers: HashMap<FileId, u32> = HashMap::new();
-    for (_, function) in code.functions.iter_mut() {
+    let symbols: HashSet<&str> = map.functions.values().map(|function| function.symbol.as_str()).collect();
+    let of_unit = |name: &str| symbols.contains(name) || name.starts_with("__bw_");
+    for (_, function) in code.functions.iter_mut().filter(|(_, function)| of_unit(&function.name)) {
         let locations = function.blocks.iter_mut().flat_map(|(_, block)| &mut block.locations);
         for location in locations.flatten() {
             let file = known.get(location.file as usize).copied().flatten();

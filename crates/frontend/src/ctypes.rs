@@ -10,6 +10,7 @@ use branchwise_program::types::{Field, Type, TypeKind, TypeTable};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
+use crate::drivers::is_unspellable;
 use crate::signatures::Signature;
 
 #[derive(Default)]
@@ -32,7 +33,7 @@ impl Types {
         // The id exists before the fields are looked at: a list's node mentions itself.
         let id = self.table.push(Type {
             kind: TypeKind::Void,
-            spelling: canonical.spelling(),
+            spelling: if is_stream(canonical) { "FILE".to_owned() } else { canonical.spelling() },
             size: canonical.size().unwrap_or(0),
             alignment: alignment(canonical),
         });
@@ -51,6 +52,9 @@ impl Types {
         if matches!(declared.canonical().kind(), CXType_FunctionProto | CXType_FunctionNoProto) {
             return self.function_pointer(declared);
         }
+        if let Some(element) = variable_element(declared) {
+            return self.any_pointer(element);
+        }
         let Some(element) = array_element(declared) else { return self.id(declared) };
         let declared_count = declared.canonical().array_count();
         let canonical_element = declared.canonical().element();
@@ -67,6 +71,82 @@ impl Types {
         let id = self.table.push(Type { kind, spelling, size: 8, alignment: 8 });
         self.ids.insert(key, id);
         id
+    }
+
+    /// A pointer to elements, of a type that depends on other parameters and can only be written as `void *`.
+    fn any_pointer(&mut self, element: ClangType<'_>) -> TypeId {
+        let target = self.id(element);
+        let key = format!("void * to {}", target.0);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let kind = TypeKind::Pointer { target, constant: element.canonical().is_const(), declared_count: None };
+        let id = self.table.push(Type { kind, spelling: "void *".to_owned(), size: 8, alignment: 8 });
+        self.ids.insert(key, id);
+        id
+    }
+
+    /// An array type that the unit need not mention.
+    pub fn array_of(&mut self, element: ClangType<'_>, count: u64) -> TypeId {
+        let target = self.id(element);
+        let spelling = format!("{}[{count}]", self.table[target].spelling);
+        if let Some(&id) = self.ids.get(&spelling) {
+            return id;
+        }
+        let Type { size, alignment, .. } = self.table[target];
+        let kind = TypeKind::Array { element: target, count: Some(count) };
+        let id = self.table.push(Type { kind, spelling: spelling.clone(), size: count * size, alignment });
+        self.ids.insert(spelling, id);
+        id
+    }
+
+    /// Gives structures without a name one that C can write: the type of a variable, or of a member of a structure
+    /// that has a name.
+    pub fn name_unnamed(&mut self, declarations: &[Cursor<'_>]) {
+        for variable in declarations.iter().filter(|cursor| cursor.kind() == CXCursor_VarDecl) {
+            if let Some(type_id) = self.known(variable.clang_type()) {
+                self.name_as(type_id, &variable.spelling());
+            }
+        }
+        let mut named = 0;
+        // Naming one structure may name those in it.
+        while named < self.named_records().len() {
+            let records = self.named_records();
+            named = records.len();
+            for (record, fields) in records {
+                for field in fields.iter().filter(|field| !field.name.is_empty() && field.bit_field.is_none()) {
+                    self.name_as(field.type_id, &format!("(({record} *)0)->{}", field.name));
+                }
+            }
+        }
+    }
+
+    fn named_records(&self) -> Vec<(String, Vec<Field>)> {
+        let record = |of: &Type| match &of.kind {
+            TypeKind::Record { fields: Some(fields), .. } if !is_unspellable(&of.spelling) => {
+                Some((of.spelling.clone(), fields.clone()))
+            }
+            _ => None,
+        };
+        self.table.values().filter_map(record).collect()
+    }
+
+    /// Names what an expression of this type has, or leads to.
+    fn name_as(&mut self, type_id: TypeId, expression: &str) {
+        let of = &self.table[type_id];
+        match &of.kind {
+            TypeKind::Record { .. } if is_unspellable(&of.spelling) => {
+                self.table[type_id].spelling = format!("__typeof__({expression})");
+            }
+            TypeKind::Array { element, .. } => self.name_as(*element, &format!("{expression}[0]")),
+            TypeKind::Pointer { target, .. } => self.name_as(*target, &format!("(*{expression})")),
+            _ => {}
+        }
+    }
+
+    /// The id of a type that the table has already.
+    pub fn known(&self, clang_type: ClangType<'_>) -> Option<TypeId> {
+        self.ids.get(&type_key(clang_type.canonical().unqualified())).copied()
     }
 
     /// A parameter written as a function is a pointer to it.
@@ -90,6 +170,7 @@ impl Types {
             CXType_Pointer => self.pointer(canonical.pointee()),
             CXType_ConstantArray => self.array(canonical, canonical.array_count()),
             CXType_IncompleteArray | CXType_VariableArray => self.array(canonical, None),
+            CXType_Record if is_stream(canonical) => TypeKind::Stream,
             CXType_Record => self.record(canonical),
             CXType_Enum => enumeration(canonical.declaration()),
             CXType_FunctionProto | CXType_FunctionNoProto => TypeKind::Function,
@@ -126,6 +207,12 @@ impl Types {
             bit_field: field.bit_width(),
         }
     }
+}
+
+/// The C library's `FILE`.
+fn is_stream(canonical: ClangType<'_>) -> bool {
+    let declaration = canonical.declaration();
+    declaration.spelling() == "_IO_FILE" && declaration.in_system_header()
 }
 
 /// What a `void *` points to may be anything: it is aligned for everything.
@@ -197,6 +284,24 @@ pub(crate) fn array_element(declared: ClangType<'_>) -> Option<ClangType<'_>> {
         element if element.kind() != CXType_Invalid => element,
         _ => declared.canonical().element(),
     })
+}
+
+/// The elements behind a parameter that points to arrays whose length is known only at run time.
+pub(crate) fn variable_element(declared: ClangType<'_>) -> Option<ClangType<'_>> {
+    let canonical = declared.canonical();
+    let mut target = match canonical.kind() {
+        CXType_Pointer => canonical.pointee(),
+        _ => array_element(declared)?,
+    };
+    let varies = |target: ClangType<'_>| {
+        let kind = target.canonical().kind();
+        kind == CXType_VariableArray || kind == CXType_ConstantArray && target.canonical().size().is_none()
+    };
+    varies(target).then_some(())?;
+    while varies(target) {
+        target = target.canonical().element();
+    }
+    Some(target)
 }
 
 fn pointer_spelling(target: &str) -> String {

@@ -9,7 +9,7 @@ use branchwise_program::map::UndefinedVariable;
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
-use crate::ctypes::array_element;
+use crate::ctypes::{array_element, variable_element};
 use crate::preconditions;
 
 /// Declarations that markers and drivers need. A marker neither throws nor calls back, and says so.
@@ -42,7 +42,7 @@ pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
     let mut text = format!("void {}(void) {{\n", driver_name(driven.number));
     for (index, parameter) in parameters.iter().enumerate() {
         let declared =
-            parameter_type(parameter.clang_type()).map_err(|type_name| unspellable(*parameter, &type_name))?;
+            argument_type(parameter.clang_type()).map_err(|type_name| unspellable(*parameter, &type_name))?;
         let _ = writeln!(text, "  {declared}__bw_a{index}; __bw_input(&__bw_a{index}, {index});");
     }
     for (index, global) in driven.globals.iter().enumerate() {
@@ -74,11 +74,19 @@ fn call_and_result(result: ClangType<'_>, call: &str) -> Result<String, String> 
     Ok(format!("  __typeof__({spelling}) __bw_r = {call};\n  __bw_output(&__bw_r, 0, sizeof __bw_r);\n"))
 }
 
+/// The start of a declaration of what is passed for a parameter. Where its type depends on other parameters, that is a
+/// `void *`, which becomes any pointer.
+fn argument_type(declared: ClangType<'_>) -> Result<String, String> {
+    match variable_element(declared) {
+        Some(_) => Ok("void *".to_owned()),
+        None => parameter_type(declared),
+    }
+}
+
 /// The start of a declaration of the adjusted parameter type: arrays and functions become pointers.
 pub(crate) fn parameter_type(declared: ClangType<'_>) -> Result<String, String> {
     let function = matches!(declared.canonical().kind(), CXType_FunctionProto | CXType_FunctionNoProto);
     let (target, star) = match array_element(declared) {
-        Some(element) if element.canonical().kind() == CXType_VariableArray => return Err(declared.spelling()),
         Some(element) => (element.spelling(), "*"),
         None if function => (declared.spelling(), "*"),
         None => (declared.unqualified().spelling(), ""),
@@ -105,11 +113,26 @@ pub(crate) fn unspellable(parameter: Cursor<'_>, type_name: &str) -> String {
 pub(crate) fn tentative_definition(global: Cursor<'_>) -> String {
     let name = global.spelling();
     let storage = if global.is_thread_local() { "_Thread_local " } else { "" };
-    format!("{storage}__typeof__({name}) {name};\n")
+    match unknown_length(global) {
+        Some(elements) => format!("{storage}__typeof__({name}[0]) {name}[{elements}];\n"),
+        None => format!("{storage}__typeof__({name}) {name};\n"),
+    }
 }
 
+/// How many elements an array gets of which the unit does not say how many it has (`extern int a[];`).
+pub(crate) fn unknown_length(global: Cursor<'_>) -> Option<u64> {
+    let unknown = global.definition().is_none() && global.clang_type().canonical().kind() == CXType_IncompleteArray;
+    unknown.then_some(ELEMENTS_OF_UNKNOWN_ARRAY)
+}
+
+const ELEMENTS_OF_UNKNOWN_ARRAY: u64 = 16;
+
 pub(crate) fn undefined_variable(global: Cursor<'_>) -> UndefinedVariable {
-    UndefinedVariable { name: global.spelling(), thread_local: global.is_thread_local() }
+    UndefinedVariable {
+        name: global.spelling(),
+        thread_local: global.is_thread_local(),
+        elements: unknown_length(global),
+    }
 }
 
 /// Makes clang emit functions that nothing else of the unit may use, so that the coverage mapping has their regions.

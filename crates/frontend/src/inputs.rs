@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use clang_sys::*;
 
 use crate::clang::Cursor;
+use crate::drivers::unknown_length;
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
 
 /// The variables that can be inputs, in the order of their first declaration.
@@ -25,11 +26,13 @@ pub(crate) struct Mentions {
 
 impl<'u> Globals<'u> {
     /// Non-const variables of the user's files with a complete type, and static ones where those are set, too.
-    pub fn of_unit(declarations: &[Cursor<'u>], set_statics: bool) -> Globals<'u> {
+    /// Arrays of a length that only another file (`provided`) knows are left to it.
+    pub fn of_unit(declarations: &[Cursor<'u>], set_statics: bool, provided: &BTreeSet<String>) -> Globals<'u> {
         let mut globals = Globals { variables: Vec::new(), numbers: HashMap::new() };
         for &cursor in declarations.iter().filter(|cursor| cursor.kind() == CXCursor_VarDecl) {
             let settable = set_statics || !cursor.has_internal_linkage();
-            if settable && !cursor.in_system_header() && can_be_input(cursor) {
+            let known = unknown_length(cursor).is_none() || !provided.contains(&cursor.spelling());
+            if settable && known && !cursor.in_system_header() && can_be_input(cursor) {
                 globals.add(cursor);
             }
         }
@@ -105,15 +108,17 @@ fn decayed_array(tree: &SyntaxTree<'_>, id: SyntaxId) -> Option<SyntaxId> {
         inner = child;
     }
     let kind = tree[inner].cursor.clang_type().canonical().kind();
-    (kind == CXType_ConstantArray).then_some(inner)
+    matches!(kind, CXType_ConstantArray | CXType_IncompleteArray).then_some(inner)
 }
 
 fn can_be_input(cursor: Cursor<'_>) -> bool {
     let mut element = cursor.clang_type().canonical();
-    let complete = element.size().is_some();
+    let unknown_length = element.kind() == CXType_IncompleteArray;
+    let complete =
+        if unknown_length { element.element().canonical().size().is_some() } else { element.size().is_some() };
     // A canonical array type carries the qualifiers of its elements itself.
     let mut constant = element.is_const();
-    while element.kind() == CXType_ConstantArray {
+    while matches!(element.kind(), CXType_ConstantArray | CXType_IncompleteArray) {
         element = element.element();
         constant |= element.is_const();
     }

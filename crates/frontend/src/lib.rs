@@ -19,6 +19,7 @@ mod inputs;
 pub mod lower;
 mod macros;
 mod marking;
+mod neighbours;
 mod places;
 mod plan;
 mod preconditions;
@@ -28,7 +29,7 @@ mod stubs;
 mod syntax;
 mod toolchain;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use branchwise_program::map::{Domain, Map};
@@ -38,6 +39,7 @@ pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;
 pub use lower::library::{is_modelled, may_call_back};
+pub use neighbours::{LinkedFile, Neighbours};
 pub use toolchain::Toolchain;
 
 /// A C file and the compiler flags it is built with.
@@ -77,7 +79,17 @@ pub fn analyse_declared(
     source: &Source<'_>,
     declarations: &Declarations,
 ) -> Result<Unit, FrontendError> {
-    analyse::analyse(toolchain, source, declarations)
+    analyse_linked(toolchain, source, declarations, &BTreeSet::new())
+}
+
+/// The same for a file that is linked with others, which define these names for it.
+pub fn analyse_linked(
+    toolchain: &Toolchain,
+    source: &Source<'_>,
+    declarations: &Declarations,
+    provided: &BTreeSet<String>,
+) -> Result<Unit, FrontendError> {
+    analyse::analyse(toolchain, source, declarations, provided)
 }
 
 /// Compiles the marked text to LLVM bitcode, unoptimised but ready to be optimised.

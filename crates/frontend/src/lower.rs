@@ -19,6 +19,7 @@ mod function;
 mod instructions;
 mod intrinsics;
 pub(crate) mod library;
+mod linking;
 mod llvm;
 mod memory;
 mod module;
@@ -29,18 +30,33 @@ mod wide;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use linking::{LinkedBitcode, Symbols, symbols};
+
 use branchwise_program::code::Code;
 use inkwell::context::Context;
 use inkwell::module::Module;
 
 /// Lowers a bitcode file that clang wrote (`-O0 -Xclang -disable-O0-optnone -gline-tables-only -emit-llvm -c`).
 pub fn lower_bitcode(path: &Path) -> Result<Code, LowerError> {
+    lower_linked(path, &[])
+}
+
+/// The same for a file that is linked with others.
+pub fn lower_linked(path: &Path, others: &[LinkedBitcode<'_>]) -> Result<Code, LowerError> {
     let failed = |what: String| LowerError { path: path.to_owned(), what };
     let context = Context::create();
     let module = Module::parse_bitcode_from_path(path, &context).map_err(|error| failed(error.to_string()))?;
+    let elsewhere = match others {
+        [] => Default::default(),
+        others => linking::link(&module, &context, others).map_err(failed)?,
+    };
     library::link(&module).map_err(failed)?;
     passes::run(&module).map_err(failed)?;
-    Ok(module::lower(llvm::ModuleView::new(&module)))
+    let mut code = module::lower(llvm::ModuleView::new(&module));
+    for (_, global) in code.globals.iter_mut() {
+        global.elsewhere = elsewhere.contains(&global.name);
+    }
+    Ok(code)
 }
 
 /// Why a bitcode file could not be used.

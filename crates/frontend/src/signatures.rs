@@ -31,12 +31,14 @@ pub(crate) struct Formal {
     pub left_alone: bool,
     /// A pointer to what is not `const`.
     pub changeable: bool,
+    /// A pointer to a pointer: a function of the C library does more through it than to write a new one.
+    pub to_pointer: bool,
 }
 
 impl Formal {
     /// Whatever the real function does through it, the generated one does as well.
     pub fn is_harmless(&self) -> bool {
-        !self.changeable || self.written.is_some()
+        !self.changeable || self.written.is_some() && !self.to_pointer
     }
 }
 
@@ -67,7 +69,8 @@ impl Signature {
             let written = if is_written(parameter) { fed(parameter.pointee(), types).ok() } else { None };
             let left_alone = may_be_changed(parameter) && written.is_none();
             let changeable = parameter.kind() == CXType_Pointer && !parameter.pointee().canonical().is_const();
-            parameters.push(Formal { written_as, written, left_alone, changeable });
+            let to_pointer = parameter.pointee().canonical().kind() == CXType_Pointer;
+            parameters.push(Formal { written_as, written, left_alone, changeable, to_pointer });
         }
         // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
         let variadic = function.is_variadic_function() && !parameters.is_empty();
@@ -101,7 +104,7 @@ fn may_be_changed(parameter: ClangType<'_>) -> bool {
     parameter.kind() == CXType_Pointer && !target.is_const() && !foreign
 }
 
-/// Numbers and complete structures that the function may change. Text stays as it is: what is written through a
+/// Numbers, pointers and complete structures that the function may change. Text stays as it is: what is written through a
 /// `char *` is an array whose length nobody knows.
 fn is_written(parameter: ClangType<'_>) -> bool {
     let target = parameter.pointee().canonical();
@@ -112,6 +115,7 @@ fn is_written(parameter: ClangType<'_>) -> bool {
     let system = || target.declaration().in_system_header();
     match target.kind() {
         CXType_Char_S | CXType_Char_U => false,
+        CXType_Pointer => true,
         CXType_Record => (1..=MOST_WRITTEN_BYTES).contains(&size) && !(system() && holds_pointers(target)),
         _ => is_arithmetic(target) && size > 0,
     }

@@ -45,6 +45,8 @@ pub(crate) struct Undefined {
     /// Names of its parameters, empty where there is none.
     parameters: Vec<String>,
     returns: bool,
+    /// Declared `static`.
+    internal: bool,
 }
 
 /// The function types that pointers of the table point to.
@@ -86,6 +88,7 @@ pub(crate) fn undefined_functions<'u>(
             type_id,
             parameters: function.arguments().into_iter().map(Cursor::spelling).collect(),
             returns,
+            internal: function.has_internal_linkage(),
         });
     }
     undefined
@@ -150,7 +153,8 @@ impl Writer<'_> {
         for function in functions {
             let Some(Ok(signature)) = self.types.signatures.get(&function.type_id) else { continue };
             let name = function.name.clone();
-            let owner = Owner { called: format!("{name}()"), name, parameters: &function.parameters };
+            let called = format!("{name}()");
+            let owner = Owner { called, name, parameters: &function.parameters, internal: function.internal };
             let act = match function.name.as_str() {
                 "__VERIFIER_assume" if signature.parameters.len() == 1 => StubAct::Assumes,
                 "__VERIFIER_error" | "reach_error" => StubAct::Aborts,
@@ -192,7 +196,7 @@ impl Writer<'_> {
         let Some(Ok(signature)) = self.types.signatures.get(&type_id) else { return };
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
-        let owner = Owner { called, name: name.clone(), parameters: &[] };
+        let owner = Owner { called, name: name.clone(), parameters: &[], internal: false };
         self.define(&owner, &name, signature, act_of(signature));
         self.written.callables.push(Callable { name: name.clone(), symbol: name, type_id, stub: true });
     }
@@ -213,6 +217,7 @@ impl Writer<'_> {
         self.written.stubs.push(Stub {
             name: owner.name.clone(),
             symbol: symbol.to_string(),
+            internal: owner.internal,
             definition,
             result: signature.result.as_ref().map_or("void".to_string(), |fed| fed.written_as.spelling.clone()),
             parameters: signature.parameters.iter().enumerate().map(parameter).collect(),
@@ -266,6 +271,7 @@ struct Owner<'a> {
     /// As reports name a call of it.
     called: String,
     parameters: &'a [String],
+    internal: bool,
 }
 
 /// The parentheses keep a macro of the same name away.

@@ -3,27 +3,29 @@
 use std::collections::BTreeMap;
 
 use branchwise_constraints::{Evaluator, Model, TermId};
+use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, Id};
-use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, TestCase};
+use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, StreamContents, TestCase};
 use branchwise_symbolic::{Cell, Content, InputKey, Path, Session, ShapeId};
 
-use crate::stdin::standard_input;
+use crate::stream_text::stream_text;
 
 /// The inputs that the model describes, as far as this path asked for them.
 pub fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
-    let mut builder =
-        Builder { session, model, evaluator: Evaluator::new(), objects: Vec::new(), placed: BTreeMap::new() };
+    let (objects, placed) = (Vec::new(), BTreeMap::new());
+    let mut builder = Builder { session, model, path, evaluator: Evaluator::new(), objects, placed };
     let calls = path.calls.iter().zip((0..=session.calls_before()).rev());
     let before = calls.map(|(&function, call)| Call { function, inputs: builder.inputs(call, function) }).collect();
     let inputs = builder.inputs(0, session.function);
     let feeds = builder.feeds(path);
-    let stdin = standard_input(&path.standard_input, |term| builder.value(term), &session.terms);
+    let stdin = stream_text(&path.standard_input, |term| builder.value(term), &session.terms);
     TestCase { before, feeds, stdin, ..TestCase::new(session.function, inputs, builder.objects) }
 }
 
 struct Builder<'a, 'p> {
     session: &'a Session<'p>,
     model: &'a Model,
+    path: &'a Path,
     /// Shared by all cells: what one of them needed, the next need not compute again.
     evaluator: Evaluator,
     objects: Vec<Object>,
@@ -101,6 +103,19 @@ impl Builder<'_, '_> {
         Some(self.object(instead.map_or(id, |&(_, other)| other)))
     }
 
+    /// A stream that nobody looked at is empty.
+    fn stream_contents(&mut self, id: ShapeId) -> StreamContents {
+        let Some(stream) = self.path.streams.get(&id) else { return StreamContents::default() };
+        let session = self.session;
+        StreamContents {
+            bytes: stream_text(&stream.pieces, |term| self.value(term), &session.terms),
+            reading_fails: stream.reading_fails,
+            at_end: stream.at_end,
+            room: stream.room.map(|room| self.value(room) as u64),
+            closing_fails: stream.closing_fails,
+        }
+    }
+
     fn object(&mut self, id: ShapeId) -> usize {
         let shape = self.session.inputs.shape(id);
         if let Some(&index) = self.placed.get(&id) {
@@ -109,7 +124,12 @@ impl Builder<'_, '_> {
         let count = shape.extra_elements.map_or(shape.capacity, |extra| shape.least + self.value(extra) as u64);
         let index = self.objects.len();
         self.placed.insert(id, index);
-        self.objects.push(Object { element: shape.element, count, blob: Blob::default() });
+        if self.session.program.map.types[shape.element].kind == TypeKind::Stream {
+            let contents = self.stream_contents(id);
+            self.objects.push(Object::stream(shape.element, contents));
+            return index;
+        }
+        self.objects.push(Object::array(shape.element, count, Blob::default()));
         self.objects[index].blob = self.blob(id, count * shape.element_size);
         index
     }

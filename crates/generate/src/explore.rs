@@ -448,7 +448,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let inserted = self.insert(&path, &model);
         self.note_end(&path, budget);
         self.frontier.add(&self.tree, self.ledger, &inserted);
-        if path.end == PathEnd::Rejected || path.notes.ended_in_precondition {
+        if self.is_no_test(&path) {
             return;
         }
         self.counters.accepted += 1;
@@ -463,6 +463,17 @@ impl<'a, 'p> Exploration<'a, 'p> {
         } else {
             self.counters.redundant += 1;
         }
+    }
+
+    /// Inputs that break a precondition, or that no test can have.
+    fn is_no_test(&self, path: &Path) -> bool {
+        path.end == PathEnd::Rejected || path.notes.ended_in_precondition || self.outgrows_a_variable(&path.end)
+    }
+
+    /// It needs more elements of an array than tests have, of which nobody says how long it is: that is no fault of the
+    /// function, and no test.
+    fn outgrows_a_variable(&self, end: &PathEnd) -> bool {
+        matches!(end, PathEnd::SizeBound { shape, .. } if self.session.inputs.shape(*shape).variable)
     }
 
     /// Adds a path to the tree, with what is to be known of its new nodes.
@@ -546,7 +557,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
         self.limitations.interrupted |= path.end == PathEnd::Interrupted && budget.interrupted();
         if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
-            let positions: Vec<Position> = path.end_positions.iter().map(position).collect();
+            let mut positions: Vec<Position> = path.end_positions.iter().map(position).collect();
+            if self.outgrows_a_variable(&path.end) {
+                // As no test was made of it, what it reached on its way there is as open as what lies behind.
+                positions = vec![Position { function: self.session.function, after: None }];
+            }
             self.limitations.add(kind, GOING_ON, &positions);
         }
     }
@@ -565,7 +580,13 @@ impl<'a, 'p> Exploration<'a, 'p> {
             PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
             PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
             PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),
-            PathEnd::StreamBound { bound, .. } => cut("bytes and numbers of standard input".to_string(), *bound),
+            PathEnd::StreamBound { shape: None, bound, .. } => {
+                cut("bytes and numbers of standard input".to_string(), *bound)
+            }
+            PathEnd::StreamBound { shape: Some(shape), bound, .. } => {
+                let name = &self.session.inputs.shape(*shape).name;
+                cut(format!("bytes and numbers of stream '{name}'"), *bound)
+            }
             PathEnd::SizeBound { shape, elements, .. } => {
                 cut(format!("elements of '{}'", self.session.inputs.shape(*shape).name), *elements)
             }

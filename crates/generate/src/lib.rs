@@ -10,7 +10,7 @@ mod measure;
 mod replayed;
 mod result;
 mod settings;
-mod stdin;
+mod stream_text;
 mod suite;
 mod unit;
 mod verdicts;

@@ -423,10 +423,14 @@ fn finding_kind(kind: FaultKind) -> FindingKind {
 fn place(program: &Program, location: Option<Location>) -> Option<Place> {
     let location = location?;
     let name = program.code.files.get(location.file as usize)?;
-    let same = |path: &std::path::Path| {
-        path.as_os_str() == name.as_str()
-            || std::path::Path::new(name).ends_with(path.strip_prefix(".").unwrap_or(path))
-            || path.ends_with(name)
+    let same = |path: &std::path::Path| match (std::path::Path::new(name).canonicalize(), path.canonicalize()) {
+        // Files that are there can be compared; names alone may end alike.
+        (Ok(left), Ok(right)) => left == right,
+        _ => {
+            path.as_os_str() == name.as_str()
+                || std::path::Path::new(name).ends_with(path.strip_prefix(".").unwrap_or(path))
+                || path.ends_with(name)
+        }
     };
     let file = program.map.files.iter().find(|(_, file)| same(&file.path)).map(|(id, _)| id)?;
     Some(Place { file, line: location.line, column: location.column })

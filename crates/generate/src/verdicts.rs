@@ -192,8 +192,9 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     }
     bounds.extend(shared_objects(round).into_iter().map(|what| Bound { what, limit: 0 }));
     if round.caveats.plain_numbers {
-        bounds.insert(Bound { what: "ways to write a number of standard input".to_string(), limit: 1 });
+        bounds.insert(Bound { what: "ways to write a number of a stream".to_string(), limit: 1 });
     }
+    bounds.extend(round.caveats.streams.iter().map(|what| Bound { what: (*what).to_string(), limit: 0 }));
     if round.caveats.no_files {
         bounds.insert(Bound { what: "files that the program can read".to_string(), limit: 0 });
     }

@@ -447,6 +447,8 @@ pub struct Global {
     pub constant: bool,
     /// Internal linkage.
     pub internal: bool,
+    /// Defined in another file that is linked with the one under test, whose inputs know nothing of it.
+    pub elsewhere: bool,
     /// `None` for a declaration whose value comes from elsewhere.
     pub initializer: Option<Initializer>,
 }

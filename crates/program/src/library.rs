@@ -1,7 +1,7 @@
 //! Functions of the C library that the execution knows by name.
 
 /// What reads and writes streams, sorted: part of `stdio.h`, and `read`.
-const STREAM_FUNCTIONS: [&str; 60] = [
+const STREAM_FUNCTIONS: [&str; 67] = [
     "_IO_getc",
     "_IO_putc",
     "__isoc99_fscanf",
@@ -32,6 +32,12 @@ const STREAM_FUNCTIONS: [&str; 60] = [
     "fread",
     "fread_unlocked",
     "fscanf",
+    "fseek",
+    "fseeko",
+    "fseeko64",
+    "ftell",
+    "ftello",
+    "ftello64",
     "fwrite",
     "fwrite_unlocked",
     "getc",
@@ -47,6 +53,7 @@ const STREAM_FUNCTIONS: [&str; 60] = [
     "putchar_unlocked",
     "puts",
     "read",
+    "rewind",
     "scanf",
     "setbuf",
     "setlinebuf",

@@ -36,6 +36,8 @@ pub struct Map {
 pub struct UndefinedVariable {
     pub name: String,
     pub thread_local: bool,
+    /// An array of which nobody says how long it is: so many elements are a bound of ours.
+    pub elements: Option<u64>,
 }
 
 /// The values that a stub may return.
@@ -164,6 +166,8 @@ pub struct Stub {
     pub name: String,
     /// Name in the object code.
     pub symbol: String,
+    /// The unit declares it `static`, and never defines it.
+    pub internal: bool,
     /// The C text; it calls `__bw_feed`, `__bw_assume`, `__bw_end` (of the test, with a status) and `__bw_abort`.
     pub definition: String,
     /// Its result type as C spells it.

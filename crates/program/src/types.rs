@@ -53,6 +53,8 @@ pub enum TypeKind {
         fields: Option<Vec<Field>>,
     },
     Function,
+    /// `FILE`: what a pointer to it points to is a stream, and nobody looks into it.
+    Stream,
     /// A type that inputs cannot have yet; the text says which.
     Unsupported(String),
 }

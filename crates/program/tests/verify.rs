@@ -71,6 +71,7 @@ fn program() -> Program {
         alignment: 8,
         constant: false,
         internal: true,
+        elsewhere: false,
         initializer: Some(Initializer {
             bytes: vec![0; 8],
             addresses: vec![(0, Operand::Function(CodeFunctionId(1)))],

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use branchwise_program::types::TypeTable;
 
-use crate::case::{Blob, NativeEnd, TestCase};
+use crate::case::{Blob, NativeEnd, Object, TestCase};
 use crate::layout::{Placement, REGION_BASE};
 use crate::{Limits, ReplayError};
 
@@ -14,6 +14,14 @@ const HEADER_WORDS: usize = 11;
 
 const FLAG_DETAILS: u64 = 1;
 const FLAG_PROFILE_PER_GROUP: u64 = 2;
+
+/// Beside the number of an object, where the number of a function could stand.
+const STREAM_POINTER: u64 = 1 << 32;
+
+const STREAM_READING_FAILS: u64 = 1;
+const STREAM_AT_END: u64 = 2;
+const STREAM_LIMITED: u64 = 4;
+const STREAM_CLOSING_FAILS: u64 = 8;
 
 /// Tests in order, in groups that share a profile.
 #[derive(Debug)]
@@ -96,6 +104,8 @@ impl Batch {
             self.word(span.address);
             self.blob(&placement, &object.blob)?;
         }
+        self.streams(&case.objects);
+        output_bytes += room(8) * case.objects.iter().filter(|object| object.stream.is_some()).count() as u64;
         self.word(case.feeds.len() as u64);
         for values in &case.feeds {
             self.word(values.len() as u64);
@@ -144,17 +154,41 @@ impl Batch {
         self.words.extend_from_slice(&word.to_le_bytes());
     }
 
-    /// Bytes with the addresses of objects in them, then where addresses of functions belong.
+    /// What the streams among the objects are made of.
+    fn streams(&mut self, objects: &[Object]) {
+        let streams =
+            || objects.iter().enumerate().filter_map(|(index, object)| Some((index, object.stream.as_ref()?)));
+        self.word(streams().count() as u64);
+        for (index, stream) in streams() {
+            let flag = |set: bool, flag: u64| if set { flag } else { 0 };
+            let flags = flag(stream.reading_fails, STREAM_READING_FAILS)
+                | flag(stream.at_end, STREAM_AT_END)
+                | flag(stream.room.is_some(), STREAM_LIMITED)
+                | flag(stream.closing_fails, STREAM_CLOSING_FAILS);
+            [index as u64, flags, stream.room.unwrap_or(0)].into_iter().for_each(|word| self.word(word));
+            self.bytes(&stream.bytes);
+        }
+    }
+
+    /// Bytes with the addresses of objects in them, then where addresses belong that only the native side knows: those of
+    /// functions and of streams.
     fn blob(&mut self, placement: &Placement, blob: &Blob) -> Result<(), String> {
         let bytes = placement.relocated(blob)?;
-        if let Some(pointer) = blob.functions.iter().find(|pointer| pointer.at + 8 > bytes.len() as u64) {
-            return Err(format!("a function pointer stands at byte {} of only {}", pointer.at, bytes.len()));
+        let streams = blob.pointers.iter().filter(|pointer| placement.is_stream(pointer.object));
+        let mut places = blob.functions.iter().map(|pointer| pointer.at).chain(streams.map(|pointer| pointer.at));
+        if let Some(at) = places.find(|at| at + 8 > bytes.len() as u64) {
+            return Err(format!("a pointer stands at byte {at} of only {}", bytes.len()));
         }
         self.bytes(&bytes);
-        self.word(blob.functions.len() as u64);
+        let streams = || blob.pointers.iter().filter(|pointer| placement.is_stream(pointer.object));
+        self.word((blob.functions.len() + streams().count()) as u64);
         for pointer in &blob.functions {
             self.word(pointer.at);
             self.word(u64::from(pointer.callable.0));
+        }
+        for pointer in streams() {
+            self.word(pointer.at);
+            self.word(STREAM_POINTER | pointer.object as u64);
         }
         Ok(())
     }
@@ -210,6 +244,8 @@ pub(crate) enum RawPlace {
     /// As the driver numbers it: 0 is the result, 1 + k input k.
     Output(u64),
     Object(u64),
+    /// The address of the stream that this object is.
+    Stream(u64),
 }
 
 pub(crate) fn read_answer(from: &mut impl Read) -> Result<Answer, ReplayError> {
@@ -234,6 +270,7 @@ fn failure_text(why: u64) -> &'static str {
         4 => "it cannot use its batch of tests, or a driver asks for more inputs than the map says",
         5 => "there is not enough memory for the marker log",
         6 => "it cannot write the coverage profile",
+        8 => "it cannot open the stream of a test",
         7 => "it cannot enter the folder in which tests run",
         _ => "for an unknown reason",
     }
@@ -265,7 +302,11 @@ fn read_outputs(mut bytes: &[u8]) -> Vec<RawOutput> {
     while let Some((head, rest)) = bytes.split_at_checked(24) {
         let (kind, index, size) = (le_word(&head[..8]), le_word(&head[8..16]), le_word(&head[16..]));
         let Some(data) = usize::try_from(size).ok().and_then(|size| rest.get(..size)) else { break };
-        let what = if kind == 0 { RawPlace::Output(index) } else { RawPlace::Object(index) };
+        let what = match kind {
+            0 => RawPlace::Output(index),
+            1 => RawPlace::Object(index),
+            _ => RawPlace::Stream(index),
+        };
         outputs.push(RawOutput { what, bytes: data.to_vec() });
         let Some(next) = rest.get(data.len().next_multiple_of(8)..) else { break };
         bytes = next;
@@ -289,6 +330,6 @@ fn read_bytes(from: &mut impl Read, size: u64) -> Option<Vec<u8>> {
     (read as u64 == size).then_some(bytes)
 }
 
-fn le_word(bytes: &[u8]) -> u64 {
+pub(crate) fn le_word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }

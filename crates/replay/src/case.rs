@@ -69,12 +69,38 @@ pub struct PointerAt {
     pub offset: u64,
 }
 
-/// An array of `count` elements that an input points to.
+/// An array of `count` elements that an input points to, or a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     pub element: TypeId,
     pub count: u64,
     pub blob: Blob,
+    /// What a `FILE` is made of; it has no bytes that anybody could look at.
+    pub stream: Option<StreamContents>,
+}
+
+impl Object {
+    /// An array.
+    pub fn array(element: TypeId, count: u64, blob: Blob) -> Object {
+        Object { element, count, blob, stream: None }
+    }
+
+    pub fn stream(element: TypeId, contents: StreamContents) -> Object {
+        Object { element, count: 1, blob: Blob::default(), stream: Some(contents) }
+    }
+}
+
+/// A stream of a test: what can be read from it, and what happens at its ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StreamContents {
+    pub bytes: Vec<u8>,
+    /// Reading behind the last byte fails, instead of finding the end.
+    pub reading_fails: bool,
+    /// That was tried once before the call.
+    pub at_end: bool,
+    /// How many bytes can be written; `None`: any number.
+    pub room: Option<u64>,
+    pub closing_fails: bool,
 }
 
 /// What the native run of a test case did.

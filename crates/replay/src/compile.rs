@@ -1,6 +1,6 @@
 //! From the front end's two texts to two executables, and a third one for findings.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,8 +17,18 @@ const RUNTIME: &str = include_str!("runtime.c");
 const MISSING_BYTES: u64 = 1 << 16;
 
 /// The functions of dynamic memory that the runtime has its own versions of, with `__bw_` before their names.
-const ALLOCATION: [&str; 9] =
-    ["malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign", "strdup", "strndup"];
+const ALLOCATION: [&str; 10] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "aligned_alloc",
+    "memalign",
+    "posix_memalign",
+    "strdup",
+    "strndup",
+];
 
 /// What the front end gives for one translation unit.
 #[derive(Debug, Copy, Clone)]
@@ -31,6 +41,15 @@ pub struct Sources<'a> {
     pub flags: &'a [String],
     pub language: Language,
     pub map: &'a Map,
+    /// Other files that it is linked with.
+    pub others: &'a [OtherObject],
+}
+
+/// The object of another file of the user's, and the names in it that must not be what they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherObject {
+    pub path: PathBuf,
+    pub renamed: BTreeMap<String, String>,
 }
 
 /// The name of the unmarked text; part of the profile's name of every static function.
@@ -47,6 +66,8 @@ pub(crate) struct Executables {
     pub marked: PathBuf,
     /// Counts for llvm-cov.
     pub plain: PathBuf,
+    /// What no file defines.
+    pub missing: Vec<String>,
 }
 
 /// `drivers` in the order of the table through which the native side calls them.
@@ -63,7 +84,8 @@ pub(crate) fn build_executables(
         (variant(Kind::Marked).build(), plain.join())
     });
     let plain = plain.map_err(|_| ReplayError::Harness { message: "its build stopped unexpectedly".to_string() })?;
-    Ok(Executables { marked: marked?, plain: plain? })
+    let (marked, plain) = (marked?, plain?);
+    Ok(Executables { marked: marked.executable, plain: plain.executable, missing: marked.unresolved })
 }
 
 /// The marked text once more, with sanitizers; the harness's runtime is in the folder already.
@@ -73,15 +95,16 @@ pub(crate) fn build_sanitized(
     sanitizers: Sanitizers,
     folder: &Path,
 ) -> Result<PathBuf, ReplayError> {
-    let SanitizerSources { marked, flags, language, drivers } = sources;
+    let SanitizerSources { marked, flags, language, drivers, others } = sources;
     let added = match sanitizers {
         Sanitizers::Usual => SANITIZER_FLAGS,
         Sanitizers::Memory => MEMORY_SANITIZER_FLAGS,
     };
     let flags: Vec<String> = flags.iter().cloned().chain(added.map(String::from)).collect();
     let map = Map::default();
-    let sources = Sources { marked, plain: "", flags: &flags, language: *language, map: &map };
-    Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized(sanitizers) }.build()
+    let sources = Sources { marked, plain: "", flags: &flags, language: *language, map: &map, others };
+    let variant = Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized(sanitizers) };
+    Ok(variant.build()?.executable)
 }
 
 /// Sanitizers go on after what is undefined, so that one run shows all of it.
@@ -121,17 +144,16 @@ struct Variant<'a> {
 }
 
 impl Variant<'_> {
-    fn build(self) -> Result<PathBuf, ReplayError> {
+    fn build(self) -> Result<Linked, ReplayError> {
         let unit = self.compile_unit()?;
-        self.separate_symbols(&unit)?;
-        let runtime = self.compile_runtime()?;
-        let mut objects = vec![unit, runtime];
+        let mut objects = self.separate_symbols(&unit)?;
+        objects.push(self.compile_runtime()?);
         let linked = self.link(&objects)?;
         if linked.unresolved.is_empty() {
-            return Ok(linked.executable);
+            return Ok(linked);
         }
         objects.push(self.write_missing(&linked.unresolved)?);
-        Ok(self.link(&objects)?.executable)
+        Ok(Linked { unresolved: linked.unresolved, ..self.link(&objects)? })
     }
 
     fn name(self) -> &'static str {
@@ -185,25 +207,30 @@ impl Variant<'_> {
         Ok(object)
     }
 
-    /// Renames what the unit defines (`main`, or a `malloc` or `memcpy` of its own), so that it cannot replace what
-    /// the harness or the C library calls, and leads its allocations to ours, which know input objects and the limits of the
-    /// models.
-    fn separate_symbols(self, object: &Path) -> Result<(), ReplayError> {
-        let bytes = fs::read(object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
-        let symbols = read_symbols(&bytes).ok_or_else(|| ReplayError::Compile {
-            what: "code",
-            message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
-        })?;
-        let defined: HashSet<_> = symbols.defined.iter().collect();
+    /// Renames what the unit and the files that it is linked with define (`main`, or a `malloc` or `memcpy` of their own),
+    /// so that it cannot replace what the harness or the C library calls, and leads their allocations to ours, which know
+    /// input objects and the limits of the models. Returns all objects.
+    fn separate_symbols(self, unit: &Path) -> Result<Vec<PathBuf>, ReplayError> {
+        let none = BTreeMap::new();
+        let mut parts = vec![Part { object: unit.to_owned(), symbols: symbols_of(unit)?, renamed: &none }];
+        let defined: HashSet<_> = parts[0].symbols.defined.iter().collect();
         if let Some(driver) = self.drivers.iter().find(|driver| !defined.contains(driver)) {
             return Err(ReplayError::MissingDriver { driver: driver.clone() });
         }
-        let names = self.folder.join(format!("{}-symbols.txt", self.name()));
-        write(&names, renamings(&symbols))?;
-        let mut command = Command::new(&self.tools.objcopy);
-        command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(object);
-        succeed("llvm-objcopy", &mut command)?;
-        Ok(())
+        for (index, other) in self.sources.others.iter().enumerate() {
+            let object = self.folder.join(format!("{}-other-{index}.o", self.name()));
+            fs::copy(&other.path, &object).map_err(ReplayError::io(format!("copy '{}'", other.path.display())))?;
+            parts.push(Part { symbols: symbols_of(&object)?, object, renamed: &other.renamed });
+        }
+        let defined: BTreeSet<String> = parts.iter().flat_map(Part::defined).collect();
+        for (index, part) in parts.iter().enumerate() {
+            let names = self.folder.join(format!("{}-symbols-{index}.txt", self.name()));
+            write(&names, part.renamings(&defined))?;
+            let mut command = Command::new(&self.tools.objcopy);
+            command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(&part.object);
+            succeed("llvm-objcopy", &mut command)?;
+        }
+        Ok(parts.into_iter().map(|part| part.object).collect())
     }
 
     /// Storage for what other files would define. A variable of theirs can then be an input; a call to a function of
@@ -304,19 +331,44 @@ fn unresolved_names(warnings: &str) -> Vec<String> {
     names
 }
 
-/// Lines `OLD NEW` as llvm-objcopy reads them.
-fn renamings(symbols: &Symbols) -> String {
-    let mut lines = String::new();
-    for name in &symbols.defined {
-        // Reserved names are the compiler's (profile, sanitizers) or ours.
-        if !name.starts_with("__") {
-            lines.push_str(&format!("{name} __bw_user_{name}\n"));
+fn symbols_of(object: &Path) -> Result<Symbols, ReplayError> {
+    let bytes = fs::read(object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
+    read_symbols(&bytes).ok_or_else(|| ReplayError::Compile {
+        what: "code",
+        message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
+    })
+}
+
+/// The object of one file.
+struct Part<'a> {
+    object: PathBuf,
+    symbols: Symbols,
+    renamed: &'a BTreeMap<String, String>,
+}
+
+impl Part<'_> {
+    /// What it is to define.
+    fn defined(&self) -> impl Iterator<Item = String> {
+        self.symbols.defined.iter().map(|name| self.renamed.get(name).unwrap_or(name).clone())
+    }
+
+    /// Lines `OLD NEW` as llvm-objcopy reads them. `defined`: what any of the files defines.
+    fn renamings(&self, defined: &BTreeSet<String>) -> String {
+        let mut lines = String::new();
+        let both = self.symbols.defined.iter().map(|name| (name, false));
+        for (old, undefined) in both.chain(self.symbols.undefined.iter().map(|name| (name, true))) {
+            let name = self.renamed.get(old).unwrap_or(old);
+            // Reserved names are the compiler's (profile, sanitizers) or ours.
+            if defined.contains(name) && !name.starts_with("__") {
+                lines.push_str(&format!("{old} __bw_user_{name}\n"));
+            } else if undefined && ALLOCATION.contains(&name.as_str()) {
+                lines.push_str(&format!("{old} __bw_{name}\n"));
+            } else if old != name {
+                lines.push_str(&format!("{old} {name}\n"));
+            }
         }
+        lines
     }
-    for name in symbols.undefined.iter().filter(|name| ALLOCATION.contains(&name.as_str())) {
-        lines.push_str(&format!("{name} __bw_{name}\n"));
-    }
-    lines
 }
 
 fn compile(what: &'static str, command: &mut Command) -> Result<(), ReplayError> {

@@ -101,6 +101,11 @@ impl Harness {
         })
     }
 
+    /// Symbols that neither the unit nor the files that it is linked with define, nor any library.
+    pub fn missing(&self) -> &[String] {
+        &self.executables.missing
+    }
+
     /// Another harness over the same executables, with a folder of its own: for use in another thread at the same time.
     pub fn share(&self) -> Result<Harness, ReplayError> {
         Ok(Harness {

@@ -20,6 +20,8 @@ const DEEPEST_NESTING: u32 = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
     spans: Vec<Span>,
+    /// Which of them are streams: their addresses are known only where the test runs.
+    streams: Vec<bool>,
     bytes: u64,
 }
 
@@ -36,6 +38,7 @@ impl Placement {
             let size = object.blob.bytes.len() as u64;
             let alignment = types.get(object.element).map_or(1, |element| element.alignment).clamp(1, PAGE);
             placement.add(size, alignment);
+            placement.streams.push(object.stream.is_some());
         }
         placement.bytes += PAGE;
         placement
@@ -51,22 +54,31 @@ impl Placement {
         &self.spans
     }
 
+    /// Whether an object is a stream.
+    pub fn is_stream(&self, object: usize) -> bool {
+        self.streams.get(object) == Some(&true)
+    }
+
     /// Bytes of address space from [`REGION_BASE`] on, guard pages included.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The object that this address points into or just past, and the offset there.
-    fn resolve(&self, address: u64) -> Option<(usize, u64)> {
+    /// The object that this address points into or just past, and the offset there; `streams` are the addresses that
+    /// streams had.
+    fn resolve(&self, address: u64, streams: &[(usize, u64)]) -> Option<(usize, u64)> {
+        if let Some(&(object, _)) = streams.iter().find(|(_, stream)| *stream == address) {
+            return Some((object, 0));
+        }
         let index = self.spans.partition_point(|span| span.address <= address).checked_sub(1)?;
         let offset = address - self.spans[index].address;
         (offset <= self.spans[index].size).then_some((index, offset))
     }
 
-    /// Writes the addresses of a blob's pointers into its bytes.
+    /// Writes the addresses of a blob's pointers into its bytes, but for those of streams.
     pub fn relocated(&self, blob: &Blob) -> Result<Vec<u8>, String> {
         let mut bytes = blob.bytes.clone();
-        for pointer in &blob.pointers {
+        for pointer in blob.pointers.iter().filter(|pointer| !self.is_stream(pointer.object)) {
             let span = self.spans.get(pointer.object).ok_or_else(|| {
                 format!("a pointer leads to object {}, but there are {}", pointer.object, self.spans.len())
             })?;
@@ -80,14 +92,14 @@ impl Placement {
 
     /// The inverse of [`Placement::relocated`]: takes addresses out of bytes again, and with them everything else
     /// that may differ between runs. Also gives the offsets of pointers that lead elsewhere.
-    pub fn settled(&self, mut bytes: Vec<u8>, shape: &Shape) -> (Blob, Vec<u64>) {
+    pub fn settled(&self, mut bytes: Vec<u8>, shape: &Shape, streams: &[(usize, u64)]) -> (Blob, Vec<u64>) {
         let mut pointers = Vec::new();
         let mut foreign = Vec::new();
         shape.clear_padding(&mut bytes);
         for place in shape.pointers_within(bytes.len() as u64) {
             let Some(slot) = range(place.at).and_then(|range| bytes.get_mut(range)) else { continue };
             let address = slot.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-            match self.resolve(address) {
+            match self.resolve(address, streams) {
                 _ if address == 0 => {}
                 Some((object, offset)) => {
                     slot.fill(0);
@@ -245,7 +257,7 @@ mod tests {
     }
 
     fn object(element: u32, size: usize) -> Object {
-        Object { element: TypeId(element), count: 1, blob: Blob::of_bytes(vec![0; size]) }
+        Object::array(TypeId(element), 1, Blob::of_bytes(vec![0; size]))
     }
 
     #[test]
@@ -266,11 +278,11 @@ mod tests {
         let last = spans[spans.len() - 1];
         assert!(last.address + last.size + PAGE <= REGION_BASE + placement.bytes());
         for (index, span) in spans.iter().enumerate() {
-            assert_eq!(placement.resolve(span.address), Some((index, 0)));
-            assert_eq!(placement.resolve(span.address + span.size), Some((index, span.size)));
-            assert_eq!(placement.resolve(span.address + span.size + 1), None);
+            assert_eq!(placement.resolve(span.address, &[]), Some((index, 0)));
+            assert_eq!(placement.resolve(span.address + span.size, &[]), Some((index, span.size)));
+            assert_eq!(placement.resolve(span.address + span.size + 1, &[]), None);
         }
-        assert_eq!(placement.resolve(0), None);
+        assert_eq!(placement.resolve(0, &[]), None);
     }
 
     #[test]
@@ -283,13 +295,17 @@ mod tests {
         let mut bytes = placement.relocated(&blob).unwrap();
         bytes[0..8].fill(0xaa);
         let mut shapes = Shapes::default();
-        let (settled, foreign) = placement.settled(bytes.clone(), shapes.of(&types, TypeId(5)));
+        let (settled, foreign) = placement.settled(bytes.clone(), shapes.of(&types, TypeId(5)), &[]);
         assert_eq!((settled.pointers, foreign), (blob.pointers, vec![]));
         assert_eq!(settled.bytes[0..8], [0xaa, 0, 0, 0, 0, 0, 0, 0]);
         // A pointer that leads elsewhere is foreign, but in a union it may as well be a number.
         bytes[16..32].fill(0x11);
-        let (settled, foreign) = placement.settled(bytes, shapes.of(&types, TypeId(5)));
+        let (settled, foreign) = placement.settled(bytes, shapes.of(&types, TypeId(5)), &[]);
         assert_eq!((settled.pointers, foreign), (vec![at(8, 0)], vec![16]));
         assert_eq!(settled.bytes[16..32], [[0xff; 8], [0x11; 8]].concat());
+        // A stream is where the run had it.
+        let (settled, foreign) =
+            placement.settled(vec![0x22; 8], shapes.of(&types, TypeId(2)), &[(7, 0x2222_2222_2222_2222)]);
+        assert_eq!((settled.pointers, foreign), (vec![PointerAt { at: 0, object: 7, offset: 0 }], vec![]));
     }
 }

@@ -17,8 +17,10 @@ mod observe;
 mod sanitize;
 mod tools;
 
-pub use case::{Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, TestCase, Within};
-pub use compile::Sources;
+pub use case::{
+    Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, StreamContents, TestCase, Within,
+};
+pub use compile::{OtherObject, Sources};
 pub use coverage::{BranchCount, Coverage, FunctionCoverage};
 pub use error::ReplayError;
 pub use harness::{Harness, Limits};

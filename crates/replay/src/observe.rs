@@ -4,9 +4,9 @@ use branchwise_program::MarkerId;
 use branchwise_program::map::{Event, Marker, MarkerKind};
 
 use crate::Harness;
-use crate::batch::{RawEntry, RawOutput, RawPlace, RawResult};
+use crate::batch::{RawEntry, RawOutput, RawPlace, RawResult, le_word};
 use crate::case::{Blob, ForeignPointer, NativeEnd, Observation, TestCase, Within};
-use crate::layout::Placement;
+use crate::layout::{Placement, Shape};
 
 impl Harness {
     pub(crate) fn observation(&mut self, case: &TestCase, placement: &Placement, raw: RawResult) -> Observation {
@@ -48,9 +48,15 @@ impl Harness {
         outputs: Vec<RawOutput>,
     ) {
         let mut objects = vec![None; case.objects.len()];
+        let stream = |output: &RawOutput| match output.what {
+            RawPlace::Stream(object) => Some((usize::try_from(object).ok()?, le_word(&output.bytes))),
+            _ => None,
+        };
+        let streams: Vec<(usize, u64)> = outputs.iter().filter_map(stream).collect();
         for output in outputs {
             let Some(within) = place_of(output.what) else { continue };
-            let Some((blob, foreign)) = self.settled(case, placement, within, output.bytes) else { continue };
+            let Some(shape) = self.shape(case, within) else { continue };
+            let (blob, foreign) = placement.settled(output.bytes, shape, &streams);
             match within {
                 Within::Result => observation.result = Some(blob),
                 Within::Input(index) => put(&mut observation.inputs_after, index, blob),
@@ -63,20 +69,14 @@ impl Harness {
         observation.objects_after = objects.into_iter().map(Option::unwrap_or_default).collect();
     }
 
-    fn settled(
-        &mut self,
-        case: &TestCase,
-        placement: &Placement,
-        within: Within,
-        bytes: Vec<u8>,
-    ) -> Option<(Blob, Vec<u64>)> {
+    fn shape(&mut self, case: &TestCase, within: Within) -> Option<&Shape> {
         let unit = self.units.get(case.function)?;
         let type_id = match within {
             Within::Result => unit.result,
             Within::Input(index) => *unit.inputs.get(index)?,
             Within::Object(index) => case.objects.get(index)?.element,
         };
-        Some(placement.settled(bytes, self.shapes.of(&self.types, type_id)))
+        Some(self.shapes.of(&self.types, type_id))
     }
 }
 
@@ -91,6 +91,7 @@ fn place_of(what: RawPlace) -> Option<Within> {
         RawPlace::Output(0) => Some(Within::Result),
         RawPlace::Output(index) => Some(Within::Input(usize::try_from(index).ok()? - 1)),
         RawPlace::Object(index) => Some(Within::Object(usize::try_from(index).ok()?)),
+        RawPlace::Stream(_) => None,
     }
 }
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,8 +32,11 @@
 enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2 };
 enum { TAG_TEST = 1, TAG_GROUP = 2, TAG_END = 3, TAG_FAILURE = 4, TAG_STARTED = 5 };
 enum { END_RETURNED, END_EXITED, END_SIGNAL, END_TIME_LIMIT, END_REJECTED };
-enum { KIND_OUTPUT, KIND_OBJECT };
-enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH, FAILURE_MEMORY, FAILURE_PROFILE, FAILURE_FOLDER };
+enum { KIND_OUTPUT, KIND_OBJECT, KIND_STREAM };
+enum { STREAM_READING_FAILS = 1, STREAM_AT_END = 2, STREAM_LIMITED = 4, STREAM_CLOSING_FAILS = 8 };
+/* Beside the number of an object, where the number of a function could stand. */
+#define STREAM_POINTER (1ull << 32)
+enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH, FAILURE_MEMORY, FAILURE_PROFILE, FAILURE_FOLDER, FAILURE_STREAM };
 
 struct header {
     uint64_t magic, flags, milliseconds, memory_bytes, log_entries, output_bytes;
@@ -44,8 +48,8 @@ struct group {
 };
 
 struct test {
-    uint64_t call_count, object_count, feed_count;
-    const uint64_t *calls, *objects, *feeds, *standard_input;
+    uint64_t call_count, object_count, stream_count, feed_count;
+    const uint64_t *calls, *objects, *streams, *feeds, *standard_input;
 };
 
 /* The call being made: its inputs. */
@@ -77,6 +81,8 @@ static struct entry *log_entries;
 static uint64_t *outputs;
 static size_t shared_bytes;
 static unsigned char *freed;
+/* By object: the stream that it is. */
+static FILE **streams;
 static int results;
 
 /* ---- what the unit calls ---- */
@@ -105,7 +111,7 @@ static void fail(uint64_t why) {
 
 static const uint64_t *skip_bytes(const uint64_t *words, uint64_t size) { return words + (size + 7) / 8; }
 
-/* A blob is its size, its bytes, then the offsets and numbers of the function pointers in it. */
+/* A blob is its size, its bytes, then the offsets and numbers of the functions and streams that are pointed to in it. */
 static const uint64_t *skip_blob(const uint64_t *at) {
     at = skip_bytes(at + 1, *at);
     return at + 1 + 2 * *at;
@@ -113,9 +119,12 @@ static const uint64_t *skip_blob(const uint64_t *at) {
 
 static void copy_blob(void *where, const uint64_t *at) {
     memcpy(where, at + 1, *at);
-    const uint64_t *functions = skip_bytes(at + 1, *at);
-    for (uint64_t i = 0; i < functions[0]; i++)
-        memcpy((char *)where + functions[1 + 2 * i], &__bw_callables[functions[2 + 2 * i]], sizeof(void *));
+    const uint64_t *pointers = skip_bytes(at + 1, *at);
+    for (uint64_t i = 0; i < pointers[0]; i++) {
+        uint64_t number = pointers[2 + 2 * i];
+        const void *target = number & STREAM_POINTER ? (void *)streams[(uint32_t)number] : __bw_callables[number];
+        memcpy((char *)where + pointers[1 + 2 * i], &target, sizeof target);
+    }
 }
 
 void __bw_input(void *where, unsigned index) {
@@ -179,6 +188,67 @@ static void place_objects(void) {
     }
 }
 
+/* ---- streams: what can be read from them, and what happens at their ends ---- */
+
+struct stream {
+    const char *bytes;
+    uint64_t size, at, flags, room;
+};
+
+/* What fails leaves errno alone: the prediction knows nothing of it. */
+static ssize_t stream_read(void *cookie, char *to, size_t most) {
+    struct stream *stream = cookie;
+    uint64_t left = stream->size - stream->at;
+    if (!left) return stream->flags & STREAM_READING_FAILS ? -1 : 0;
+    if (left > most) left = most;
+    memcpy(to, stream->bytes + stream->at, left);
+    stream->at += left;
+    return (ssize_t)left;
+}
+
+static ssize_t stream_write(void *cookie, const char *from, size_t size) {
+    struct stream *stream = cookie;
+    (void)from;
+    if ((stream->flags & STREAM_LIMITED) && size > stream->room) size = stream->room;
+    stream->room -= size;
+    stream->at += size;
+    return (ssize_t)size;
+}
+
+static int stream_seek(void *cookie, off64_t *offset, int whence) {
+    struct stream *stream = cookie;
+    uint64_t from = whence == SEEK_CUR ? stream->at : whence == SEEK_END ? stream->size : 0;
+    if ((int64_t)from + *offset < 0) return -1;
+    *offset += (int64_t)from;
+    stream->at = (uint64_t)*offset;
+    return 0;
+}
+
+static int stream_close(void *cookie) { return ((struct stream *)cookie)->flags & STREAM_CLOSING_FAILS ? -1 : 0; }
+
+static void open_streams(void) {
+    const cookie_io_functions_t functions = {stream_read, stream_write, stream_seek, stream_close};
+    const uint64_t *at = test.streams;
+    for (uint64_t i = 0; i < test.stream_count; i++) {
+        struct stream *stream = calloc(1, sizeof *stream);
+        if (!stream) fail(FAILURE_STREAM);
+        *stream = (struct stream){.flags = at[1], .room = at[2], .size = at[3], .bytes = (const char *)(at + 4)};
+        FILE *file = fopencookie(stream, "r+", functions);
+        if (!file || setvbuf(file, NULL, _IONBF, 0) != 0) fail(FAILURE_STREAM);
+        if (stream->flags & STREAM_AT_END) fgetc(file);
+        streams[at[0]] = file;
+        at = skip_bytes(at + 4, at[3]);
+    }
+}
+
+static void dump_streams(void) {
+    const uint64_t *at = test.streams;
+    for (uint64_t i = 0; i < test.stream_count; i++) {
+        put_output(KIND_STREAM, at[0], &streams[at[0]], sizeof *streams);
+        at = skip_bytes(at + 4, at[3]);
+    }
+}
+
 static void dump_objects(void) {
     const uint64_t *at = test.objects;
     for (uint64_t i = 0; i < test.object_count; i++) {
@@ -229,6 +299,10 @@ void *__bw_calloc(size_t count, size_t size) {
 
 void *__bw_aligned_alloc(size_t alignment, size_t size) {
     return allocation_fails(size) ? NULL : aligned_alloc(alignment, size);
+}
+
+void *__bw_memalign(size_t alignment, size_t size) {
+    return allocation_fails(size) ? NULL : memalign(alignment, size);
 }
 
 int __bw_posix_memalign(void **to, size_t alignment, size_t size) {
@@ -373,6 +447,7 @@ static void run_child(void) {
     close(results);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    open_streams();
     place_objects();
     prepare_profile();
     scrub_stack();
@@ -380,6 +455,7 @@ static void run_child(void) {
     errno = 0;
     make_calls();
     dump_objects();
+    dump_streams();
     shared->returned = 1;
     _exit(0);
 }
@@ -566,7 +642,8 @@ static void map_shared(void) {
     char *memory = mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     freed = calloc(header->object_count + 1, 1);
     feed_taken = calloc(header->feed_count + 1, sizeof *feed_taken);
-    if (memory == MAP_FAILED || !freed || !feed_taken) give_up(FAILURE_MEMORY);
+    streams = calloc(header->object_count + 1, sizeof *streams);
+    if (memory == MAP_FAILED || !freed || !feed_taken || !streams) give_up(FAILURE_MEMORY);
     shared = (struct shared *)memory;
     log_entries = (struct entry *)(memory + PAGE);
     outputs = (uint64_t *)(memory + PAGE + log_bytes);
@@ -615,6 +692,9 @@ static const uint64_t *read_test(const uint64_t *at) {
     test.object_count = *at++;
     test.objects = at;
     for (uint64_t i = 0; i < test.object_count; i++) at = skip_blob(at + 1);
+    test.stream_count = *at++;
+    test.streams = at;
+    for (uint64_t i = 0; i < test.stream_count; i++) at = skip_bytes(at + 4, at[3]);
     test.feed_count = *at++;
     test.feeds = at;
     for (uint64_t i = 0; i < test.feed_count; i++) {

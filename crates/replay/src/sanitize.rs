@@ -10,7 +10,7 @@ use branchwise_program::map::Language;
 
 use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
-use crate::compile::build_sanitized;
+use crate::compile::{OtherObject, build_sanitized};
 use crate::harness::{Process, WORK};
 use crate::tools::{joined, succeed};
 use crate::{Harness, ReplayError, Sources};
@@ -40,13 +40,15 @@ pub(crate) struct SanitizerSources {
     pub flags: Vec<String>,
     pub language: Language,
     pub drivers: Vec<String>,
+    pub others: Vec<OtherObject>,
 }
 
 impl Sanitizer {
     /// `drivers` in the order of the table through which the native side calls them.
     pub(crate) fn new(sources: &Sources, drivers: Vec<String>) -> Self {
-        let Sources { marked, flags, language, .. } = *sources;
-        let sources = SanitizerSources { marked: marked.to_owned(), flags: flags.to_vec(), language, drivers };
+        let Sources { marked, flags, language, others, .. } = *sources;
+        let (marked, flags, others) = (marked.to_owned(), flags.to_vec(), others.to_vec());
+        let sources = SanitizerSources { marked, flags, language, drivers, others };
         Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new() }
     }
 
@@ -84,6 +86,10 @@ impl Harness {
         cases: &[TestCase],
     ) -> Result<Vec<SanitizedRun>, ReplayError> {
         let sanitizer = Arc::clone(&self.sanitizer);
+        if sanitizers == Sanitizers::Memory && !sanitizer.sources.others.is_empty() {
+            let message = "MemorySanitizer does not see what the other files write".to_string();
+            return Err(ReplayError::Harness { message });
+        }
         let built = sanitizer.executable(sanitizers).get_or_init(|| {
             let built = build_sanitized(&self.tools, &sanitizer.sources, sanitizers, self.folder.path());
             built.map_err(|error| error.to_string())

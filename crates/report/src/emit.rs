@@ -1,5 +1,6 @@
 //! Test code that a person could have written: one C file for each file under test, or the same behind GoogleTest.
 
+mod allocations;
 mod body;
 mod checks;
 mod comment;

@@ -18,6 +18,19 @@ pub struct FileReport<'a> {
     pub flags: &'a [String],
     /// A call may leave traces that a later call sees, so each emitted test needs a process of its own.
     pub keeps_state: bool,
+    /// Other files of the user's that the tests must be linked with.
+    pub linked: &'a [LinkedSource<'a>],
+    /// Symbols that none of these files defines, nor any library.
+    pub missing: &'a [String],
+}
+
+/// Another file of the user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkedSource<'a> {
+    pub path: &'a Path,
+    pub flags: &'a [String],
+    /// What it defines and others define as well, each with a name that is its own.
+    pub renamed: Vec<(&'a str, &'a str)>,
 }
 
 /// Functions of the C library and of POSIX that may read standard input.

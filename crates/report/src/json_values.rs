@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use branchwise_program::TypeId;
 use branchwise_program::map::{Function, InputOrigin, Map};
 use branchwise_program::types::TypeKind;
-use branchwise_replay::{Blob, Call, NativeEnd, Object, Observation, TestCase};
+use branchwise_replay::{Blob, Call, NativeEnd, Object, Observation, StreamContents, TestCase};
 use serde_json::{Map as JsonMap, Number, Value as Json, json};
 
 use crate::emit::{callable_name, signal_name};
@@ -161,6 +161,10 @@ impl<'a> Writer<'a> {
     fn object(&mut self, number: usize, object: &Object, blob: &Blob) -> JsonMap<String, Json> {
         let mut shown = JsonMap::new();
         shown.insert("object".to_owned(), json!(number));
+        if let Some(stream) = &object.stream {
+            shown.insert("stream".to_owned(), json_stream(stream));
+            return shown;
+        }
         if let Some(text) = self.text(object.element, blob) {
             shown.insert("text".to_owned(), Json::String(text));
         }
@@ -205,6 +209,18 @@ impl<'a> Writer<'a> {
         }
         Json::Array(changed)
     }
+}
+
+/// A character for each byte, whatever it is.
+fn json_stream(stream: &StreamContents) -> Json {
+    let text: String = stream.bytes.iter().map(|byte| char::from(*byte)).collect();
+    json!({
+        "text": text,
+        "reading_fails": stream.reading_fails,
+        "at_end": stream.at_end,
+        "room": stream.room,
+        "closing_fails": stream.closing_fails,
+    })
 }
 
 /// JSON numbers are 64 bits wide here; wider ones become text rather than lose digits.

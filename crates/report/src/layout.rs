@@ -34,7 +34,7 @@ pub fn leaves(types: &TypeTable, type_id: TypeId, at: u64, found: &mut Vec<Leaf>
                 }
             }
         }
-        TypeKind::Void | TypeKind::Function | TypeKind::Unsupported(_) => {}
+        TypeKind::Void | TypeKind::Function | TypeKind::Stream | TypeKind::Unsupported(_) => {}
     }
 }
 

@@ -19,7 +19,7 @@ mod values;
 pub use edit_distance::did_you_mean;
 pub use emit::{EmittedFile, emit_c, emit_gtest};
 pub use explain::{ExplainError, explain};
-pub use file_report::{FileReport, Totals, keeps_state};
+pub use file_report::{FileReport, LinkedSource, Totals, keeps_state};
 pub use json::json;
 pub use suite::{EmitFormat, Origin, SuiteError, WrittenSuite, load_report, write_suite};
 pub use suite_data::{StoredFile, StoredFunction, StoredTest, Suite};

@@ -6,7 +6,7 @@ use branchwise_generate::Test;
 use branchwise_goals::TestId;
 use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Id, TypeId};
-use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, TestCase};
+use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, StreamContents, TestCase};
 use serde::{Deserialize, Serialize};
 
 use crate::file_report::FileReport;
@@ -75,6 +75,19 @@ pub struct StoredObject {
     pub element: String,
     pub count: u64,
     pub blob: StoredBlob,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StoredStream>,
+}
+
+/// What a stream of a test is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredStream {
+    /// Two hexadecimal digits for each byte.
+    pub bytes: String,
+    pub reading_fails: bool,
+    pub at_end: bool,
+    pub room: Option<u64>,
+    pub closing_fails: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,6 +179,7 @@ fn stored_test(map: &Map, test: &Test) -> StoredTest {
         element: spelling(object.element),
         count: object.count,
         blob: stored_blob(map, &object.blob),
+        stream: object.stream.as_ref().map(stored_stream),
     };
     let call =
         |call: &Call| StoredCall { function: map.functions[call.function].name.clone(), inputs: blobs(&call.inputs) };
@@ -178,6 +192,26 @@ fn stored_test(map: &Map, test: &Test) -> StoredTest {
         feeds: feeds.map(|(feed, values)| StoredFeed { name: feed.name.clone(), values: blobs(values) }).collect(),
         stdin: hexadecimal(&test.case.stdin),
     }
+}
+
+fn stored_stream(stream: &StreamContents) -> StoredStream {
+    StoredStream {
+        bytes: hexadecimal(&stream.bytes),
+        reading_fails: stream.reading_fails,
+        at_end: stream.at_end,
+        room: stream.room,
+        closing_fails: stream.closing_fails,
+    }
+}
+
+fn stream_contents(stored: &StoredStream) -> Option<StreamContents> {
+    Some(StreamContents {
+        bytes: bytes(&stored.bytes)?,
+        reading_fails: stored.reading_fails,
+        at_end: stored.at_end,
+        room: stored.room,
+        closing_fails: stored.closing_fails,
+    })
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -202,7 +236,11 @@ fn test_case(map: &Map, function: FunctionId, test: &StoredTest) -> Option<TestC
     let blobs = |stored: &[StoredBlob]| stored.iter().map(|stored| blob(map, stored)).collect::<Option<Vec<_>>>();
     let object = |stored: &StoredObject| {
         let (element, _) = map.types.iter().find(|(_, of)| of.spelling == stored.element)?;
-        Some(Object { element, count: stored.count, blob: blob(map, &stored.blob)? })
+        let stream = match &stored.stream {
+            Some(stream) => Some(stream_contents(stream)?),
+            None => None,
+        };
+        Some(Object { element, count: stored.count, blob: blob(map, &stored.blob)?, stream })
     };
     let call = |stored: &StoredCall| {
         Some(Call { function: map.function_named(&stored.function)?, inputs: blobs(&stored.inputs)? })

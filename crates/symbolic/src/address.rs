@@ -440,6 +440,9 @@ impl Executor<'_, '_> {
                 }
             }
             Origin::Function(_) => return self.fail(FaultKind::InvalidPointer, "access to the code of a function"),
+            Origin::Input(shape) if self.is_stream_shape(shape) => {
+                return self.unsupported("access to the inside of a stream");
+            }
             Origin::Input(shape) if self.session.inputs.shape(shape).element_size == 0 => {
                 return self.unsupported("access to an object whose type this file does not define");
             }

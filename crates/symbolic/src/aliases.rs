@@ -12,6 +12,7 @@ use crate::value::ObjectId;
 impl Executor<'_, '_> {
     /// Two objects were compared: as inputs they might have been one.
     pub(crate) fn note_compared(&mut self, left: ObjectId, right: ObjectId) {
+        self.note_compared_streams(left, right);
         let (Some(left), Some(right)) = (self.touchable(left), self.touchable(right)) else { return };
         if matches!((left, right), (Touchable::Global(_), Touchable::Global(_))) {
             return;
@@ -48,7 +49,7 @@ impl Executor<'_, '_> {
                 !(left.variable && right.variable) && fits(&self.session.program.map.types, left.element, right.element)
             }
             (Touchable::Input(input), Touchable::Global(_)) | (Touchable::Global(_), Touchable::Input(input)) => {
-                !self.session.inputs.shape(input).variable
+                !self.session.inputs.shape(input).variable && !self.is_stream_shape(input)
             }
             (Touchable::Global(_), Touchable::Global(_)) => false,
         }
@@ -85,6 +86,10 @@ impl Executor<'_, '_> {
 
 /// An object of one type may hold one of the other: the same type, a member, an element, or bytes.
 fn fits(types: &TypeTable, left: TypeId, right: TypeId) -> bool {
+    // A stream is an object of the C library, of which no other pointer knows.
+    if types[left].kind == TypeKind::Stream || types[right].kind == TypeKind::Stream {
+        return left == right;
+    }
     types[left].size == 1 || types[right].size == 1 || contains(types, left, right) || contains(types, right, left)
 }
 

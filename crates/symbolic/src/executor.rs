@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::possible::PossibleFaults;
 use crate::session::{RunLimits, Session, global_object};
-use crate::streams::StandardInput;
+use crate::streams::Streams;
 use crate::value::{ObjectId, Pointer, Value};
 use crate::varargs::VariableArguments;
 
@@ -60,7 +60,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub calling: FunctionId,
     /// How many calls follow the current one.
     pub calls_to_come: u32,
-    pub input: StandardInput,
+    /// Standard input and the streams that the test gives; what is read is the one selected.
+    pub input: Streams,
     /// Streams that the program opened for writing, and those that it closed.
     pub opened: Vec<ObjectId>,
     pub closed: Vec<ObjectId>,
@@ -116,7 +117,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             calls: Vec::new(),
             calling: session.function,
             calls_to_come: 0,
-            input: StandardInput::default(),
+            input: Streams::default(),
             opened: Vec::new(),
             closed: Vec::new(),
             wrote_files: false,
@@ -147,7 +148,8 @@ impl<'s, 'p> Executor<'s, 'p> {
             feeds_taken: self.feeds_taken,
             calls: self.calls,
             called_unit: self.calls_to_come == 0,
-            standard_input: self.input.pieces,
+            streams: self.input.given_streams(),
+            standard_input: self.input.standard_input(),
             notes: self.notes,
             possible: self.possible.all,
             instructions: self.instructions,

@@ -164,6 +164,9 @@ impl Executor<'_, '_> {
                 false => self.fail(FaultKind::InvalidFree, "a local object of a function that returned is freed"),
             };
         };
+        if matches!(object.origin, Origin::Input(shape) if self.is_stream_shape(shape)) {
+            return self.unsupported("free() of a stream");
+        }
         let from_heap = match object.origin {
             Origin::Heap => true,
             // An input stands for what the caller may have allocated.

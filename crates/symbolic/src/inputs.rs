@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
-use branchwise_program::map::{Input, Map, PointerDomain};
+use branchwise_program::map::{Input, InputOrigin, Map, PointerDomain};
 use branchwise_program::types::{Field, TypeKind};
 use branchwise_program::{CallableId, FeedId, FunctionId, TypeId};
 
@@ -110,8 +110,7 @@ impl InputSpace {
             return id;
         }
         let declared = map.domain(key.function).map_or(&[][..], |domain| &domain.pointers).into();
-        let shape = Shape::new(input.name.clone(), input.type_id, 1, map.types[input.type_id].size);
-        let id = self.push(Shape { variable: true, declared, ..shape });
+        let id = self.push(Shape { variable: true, declared, ..variable_shape(map, input) });
         self.materialise(terms, map, id, bound);
         self.set_root(key, id);
         id
@@ -231,6 +230,21 @@ impl Shape {
     }
 }
 
+/// The shape of an input variable. Of an array whose length nobody says, so many elements are a bound.
+fn variable_shape(map: &Map, input: &Input) -> Shape {
+    let name = input.name.clone();
+    let mut unknown = map.undefined_variables.iter().filter(|variable| variable.elements.is_some());
+    match map.types[input.type_id].kind {
+        TypeKind::Array { element, count: Some(count) }
+            if input.origin == InputOrigin::Global && unknown.any(|variable| variable.name == input.name) =>
+        {
+            let shape = Shape::new(name, element, count, map.types[element].size);
+            Shape { least: count, bounded: true, ..shape }
+        }
+        _ => Shape::new(name, input.type_id, 1, map.types[input.type_id].size),
+    }
+}
+
 /// What a `void *` points to has this many bytes where others have one element.
 const BYTES_PER_ELEMENT: u64 = 8;
 
@@ -264,9 +278,10 @@ impl Filler<'_> {
             }
             TypeKind::Record { fields: Some(fields), .. } => self.record(name, fields, offset),
             TypeKind::Void => self.scalar(name, 1, offset),
-            TypeKind::Record { fields: None, .. } | TypeKind::Function | TypeKind::Unsupported(_) => {
-                self.raw(name, ty.size, offset)
-            }
+            TypeKind::Record { fields: None, .. }
+            | TypeKind::Function
+            | TypeKind::Stream
+            | TypeKind::Unsupported(_) => self.raw(name, ty.size, offset),
         }
     }
 
@@ -318,7 +333,7 @@ impl Filler<'_> {
         let content = match &pointed.kind {
             TypeKind::Function => self.function_pointer(name, target),
             TypeKind::Void => Content::Pointer(self.bytes(name, target)),
-            TypeKind::Record { fields: None, .. } => Content::Pointer(self.opaque(name, target)),
+            TypeKind::Record { fields: None, .. } | TypeKind::Stream => Content::Pointer(self.opaque(name, target)),
             _ if pointed.size == 0 => Content::NullPointer(name.to_string()),
             _ => Content::Pointer(self.target(name, target, declared_count, pointed.size)),
         };
@@ -387,7 +402,7 @@ impl Filler<'_> {
         self.pointed(shape)
     }
 
-    /// A structure that this file does not define: it has an address and nothing else.
+    /// A structure that this file does not define, or a stream: it has an address and nothing else to look at.
     fn opaque(&mut self, name: &str, target: TypeId) -> ShapeId {
         let mut shape = Shape::new(format!("(*{name})"), target, 1, 0);
         shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));

@@ -39,4 +39,4 @@ pub use path::{
 };
 pub use possible::PossibleFault;
 pub use session::{Prepared, RunLimits, Session};
-pub use streams::{Notation, StreamPiece};
+pub use streams::{GivenStream, Notation, StreamPiece};

@@ -11,7 +11,7 @@ use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 use crate::arguments::ArgumentLimits;
 use crate::inputs::ShapeId;
 use crate::possible::PossibleFault;
-use crate::streams::StreamPiece;
+use crate::streams::{GivenStream, StreamPiece};
 
 #[derive(Debug, Clone)]
 pub struct Path {
@@ -32,6 +32,8 @@ pub struct Path {
     pub called_unit: bool,
     /// What it read of standard input.
     pub standard_input: Vec<StreamPiece>,
+    /// What it asked of the streams that the test gives.
+    pub streams: BTreeMap<ShapeId, GivenStream>,
     pub notes: Notes,
     /// Undefined behaviour that other inputs may show on the same way.
     pub possible: Vec<PossibleFault>,
@@ -125,9 +127,11 @@ pub enum PathEnd {
         location: Option<Location>,
         bound: u64,
     },
-    /// It read this many bytes and numbers from standard input and went on reading.
+    /// It read this many bytes and numbers from standard input, or from a stream that a test gives, and went on
+    /// reading.
     StreamBound {
         location: Option<Location>,
+        shape: Option<ShapeId>,
         bound: u64,
     },
     /// An access behind the end of an input that could be larger than the bound allows.
@@ -200,6 +204,8 @@ pub struct Caveats {
     pub looks_at_addresses: bool,
     /// It tried to read a file: in tests there is none.
     pub no_files: bool,
+    /// What streams of tests are not, where that could have made a difference.
+    pub streams: BTreeSet<&'static str>,
     /// It read on behind a number of standard input that has other texts, behind which other bytes could follow.
     pub plain_numbers: bool,
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
@@ -227,6 +233,7 @@ impl Caveats {
             reads_volatile,
             looks_at_addresses,
             no_files,
+            streams,
             plain_numbers,
             may_alias,
             could_share,
@@ -240,6 +247,7 @@ impl Caveats {
         self.reads_volatile |= reads_volatile;
         self.looks_at_addresses |= looks_at_addresses;
         self.no_files |= no_files;
+        self.streams.extend(streams);
         self.plain_numbers |= plain_numbers;
         self.may_alias.extend(may_alias.iter().cloned());
         self.could_share.extend(could_share.iter().cloned());

@@ -11,7 +11,7 @@ use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
 use crate::executor::Executor;
-use crate::inputs::InputSpace;
+use crate::inputs::{InputSpace, ShapeId};
 use crate::memory::{Contents, Memory, Origin};
 use crate::path::Path;
 use crate::plain::Decoded;
@@ -37,7 +37,7 @@ pub struct RunLimits<'a> {
     pub call_depth: u64,
     /// Terms of the session, those of earlier runs included: what bounds its memory.
     pub terms: usize,
-    /// Bytes and numbers of standard input.
+    /// Bytes and numbers of standard input, and of every stream that a test gives.
     pub standard_input: u64,
     pub interrupt: &'a AtomicBool,
 }
@@ -261,12 +261,13 @@ fn looks_at_errno(code: &Code) -> bool {
 /// Bytes of a `FILE`, which nobody looks into.
 pub(crate) const FILE_SIZE: u64 = 216;
 
-/// The streams that every program has.
+/// The streams that every program has, and those that a test gives.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Stream {
     Input,
     Output,
     Error,
+    Given(ShapeId),
 }
 
 /// The C library's variables `stdin`, `stdout` and `stderr` and what they point to.
@@ -315,7 +316,7 @@ fn initial_memory(code: &Code) -> Memory {
 }
 
 fn allocate_global(memory: &mut Memory, id: GlobalId, global: &Global, written: bool) {
-    let state = !global.constant && written;
+    let state = !global.constant && (written || global.elsewhere);
     let contents = if global.initializer.is_some() { Contents::Zero } else { Contents::Uninitialised };
     memory.allocate(global.size, global.alignment, Origin::Global { id, state }, contents);
 }

@@ -44,6 +44,7 @@ impl Subject {
             flags: &unit.flags,
             language: Language::C,
             map: &program.map,
+            others: &[],
         };
         let harness = Harness::build(&tools, &sources, Limits::default()).map_err(|error| error.to_string())?;
         Ok(Subject { program, harness })

@@ -145,7 +145,7 @@ unsafe fn read_models(context: LLVMContextRef) -> Result<LLVMModuleRef, String> 
 }
 
 /// SAFETY: `first` is null or a function of a module that stays as it is.
-unsafe fn functions(first: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
+pub(super) unsafe fn functions(first: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
     std::iter::successors((!first.is_null()).then_some(first), |&function| {
         // SAFETY: `function` is a member of the module's list.
         let next = unsafe { LLVMGetNextFunction(function) };
@@ -154,7 +154,7 @@ unsafe fn functions(first: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
 }
 
 /// SAFETY: the value is alive.
-unsafe fn name_of(value: LLVMValueRef) -> String {
+pub(super) unsafe fn name_of(value: LLVMValueRef) -> String {
     let mut length = 0;
     // SAFETY: the name has this length and is copied.
     unsafe {

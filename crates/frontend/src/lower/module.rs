@@ -128,6 +128,7 @@ fn labels_of(function: Value<'_>) -> Global {
         alignment: 1,
         constant: true,
         internal: true,
+        elsewhere: false,
         initializer: Some(Initializer { bytes: vec![0; size], addresses: Vec::new() }),
     }
 }
@@ -146,6 +147,7 @@ fn lower_global<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Global
         alignment,
         constant: value.is_constant_global(),
         internal: matches!(value.linkage(), Linkage::LLVMInternalLinkage | Linkage::LLVMPrivateLinkage),
+        elsewhere: false,
         initializer: value.initializer().map(|initializer| constants::initializer(module, initializer)),
     }
 }

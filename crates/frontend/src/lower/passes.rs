@@ -29,7 +29,16 @@ const PIPELINE: &str = "function(mem2reg)";
 /// Runs the passes on a module of which no view exists yet.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     mark_uninitialised(module);
-    let passes = CString::new(PIPELINE).map_err(|error| error.to_string())?;
+    run_passes(module, PIPELINE)
+}
+
+/// Drops functions and variables that nothing refers to and nobody outside can ask for.
+pub fn drop_unreachable(module: &Module<'_>) -> Result<(), String> {
+    run_passes(module, "globaldce")
+}
+
+fn run_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
+    let passes = CString::new(pipeline).map_err(|error| error.to_string())?;
     // SAFETY: module and options are alive; no target machine is needed for these passes; the error is consumed.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use branchwise_constraints::{Answer, Limits, Model, TermId};
 use branchwise_program::map::Event;
 use branchwise_search::{Candidate, Inserted, Status, TreeNodeId};
-use branchwise_symbolic::{AlternativeKind, Decision, Fault, FaultKind, Path, PathEnd, PossibleFault, Site};
+use branchwise_symbolic::{AlternativeKind, Decision, Fault, FaultKind, Path, PossibleFault, Site};
 
 use super::{Budget, Exploration, OnGoals};
 use crate::settings::FindingsMode;
@@ -239,7 +239,7 @@ impl Exploration<'_, '_> {
         let path = self.run_path(&model, budget);
         let model = Rc::new(model);
         self.insert(&path, &model);
-        if path.end == PathEnd::Rejected || path.notes.ended_in_precondition {
+        if self.is_no_test(&path) {
             return;
         }
         self.counters.accepted += 1;

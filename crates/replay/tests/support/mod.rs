@@ -159,7 +159,7 @@ impl Sample {
         let (include, drivers) = (self.user_file().display().to_string(), &self.drivers);
         let plain = format!("#include \"{include}\"\nextern \"C\" {{\n{PRELUDE}{drivers}\n}}\n");
         let (flags, map, language) = (&self.flags[..], &self.map, self.language);
-        let sources = Sources { marked: &marked, plain: &plain, flags, language, map };
+        let sources = Sources { marked: &marked, plain: &plain, flags, language, map, others: &[] };
         Harness::build(&Tools::find().unwrap(), &sources, Limits::default()).unwrap()
     }
 
@@ -173,7 +173,7 @@ impl Sample {
         let marked = format!("{PRELUDE}{marked}\n{}", self.drivers);
         let tools = Tools::find()?;
         let (flags, map, language) = (&self.flags[..], &self.map, self.language);
-        Harness::build(&tools, &Sources { marked: &marked, plain: &plain, flags, language, map }, limits)
+        Harness::build(&tools, &Sources { marked: &marked, plain: &plain, flags, language, map, others: &[] }, limits)
     }
 }
 
@@ -232,5 +232,5 @@ pub fn case(function: FunctionId, inputs: Vec<Blob>, objects: Vec<Object>) -> Te
 }
 
 pub fn object(element: TypeId, count: u64, blob: Blob) -> Object {
-    Object { element, count, blob }
+    Object::array(element, count, blob)
 }

@@ -2,7 +2,7 @@
 
 use branchwise_program::map::{InputOrigin, Map};
 use branchwise_program::{FunctionId, TypeId};
-use branchwise_replay::{Blob, TestCase};
+use branchwise_replay::{Blob, StreamContents, TestCase};
 
 use super::initializer::Initializers;
 use super::literal::lines_of_text;
@@ -58,6 +58,9 @@ fn value_text(map: &Map, case: &TestCase, type_id: TypeId, value: &Value, depth:
 fn object_text(map: &Map, case: &TestCase, object: usize, offset: u64, depth: usize) -> String {
     let behind = if offset == 0 { String::new() } else { format!(" + {offset} bytes") };
     let Some(target) = case.objects.get(object).filter(|_| depth < DEEPEST) else { return format!("...{behind}") };
+    if let Some(stream) = &target.stream {
+        return stream_text(stream);
+    }
     let elements = Decoder { types: &map.types }.elements(target, &target.blob);
     let element = map.types.get(target.element).filter(|element| element.size > 0).map(|_| target.element);
     let mut pointer =
@@ -68,6 +71,19 @@ fn object_text(map: &Map, case: &TestCase, object: usize, offset: u64, depth: us
         _ => writer.array(element, &elements, ""),
     };
     text + &behind
+}
+
+/// `a stream of "12\n" that fails at its end`
+fn stream_text(stream: &StreamContents) -> String {
+    let mut text = format!("a stream of {}", lines_of_text(&stream.bytes).join(" "));
+    let ends = [
+        (stream.reading_fails, " that fails at its end".to_owned()),
+        (stream.at_end, " that was read".to_owned()),
+        (stream.room.is_some(), format!(" with room for {} bytes", stream.room.unwrap_or(0))),
+        (stream.closing_fails, " that cannot be closed".to_owned()),
+    ];
+    text.extend(ends.into_iter().filter(|(set, _)| *set).map(|(_, end)| end));
+    text
 }
 
 fn shortened(text: String) -> String {

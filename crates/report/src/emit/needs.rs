@@ -19,21 +19,38 @@ pub enum Need {
     Copy,
     Heap,
     StandardInput,
+    Stream,
 }
 
 pub type Needs = BTreeSet<Need>;
 
 /// Functions of the C library that [`text`] and the runners call, by the symbols that the linker knows.
-pub const SYMBOLS: [&str; 14] = [
-    "_exit", "abort", "alarm", "dup2", "fflush", "fileno", "fork", "fwrite", "malloc", "mmap", "printf", "rewind",
-    "tmpfile", "waitpid",
+pub const SYMBOLS: [&str; 17] = [
+    "_exit",
+    "abort",
+    "alarm",
+    "dup2",
+    "fflush",
+    "fgetc",
+    "fileno",
+    "fopencookie",
+    "fork",
+    "fwrite",
+    "malloc",
+    "mmap",
+    "printf",
+    "rewind",
+    "setvbuf",
+    "tmpfile",
+    "waitpid",
 ];
 
 /// The lines that provide all of these.
 pub fn text(needs: &Needs) -> String {
     let mut needs = needs.clone();
     // A helper may need another line itself.
-    let uses_size = |need: &Need| matches!(need, Need::SameBytes | Need::Copy | Need::Heap | Need::StandardInput);
+    let uses_size =
+        |need: &Need| matches!(need, Need::SameBytes | Need::Copy | Need::Heap | Need::StandardInput | Need::Stream);
     if needs.iter().any(uses_size) {
         needs.insert(Need::StandardDefinitions);
     }
@@ -56,6 +73,7 @@ fn provided(need: Need) -> &'static str {
         Need::Copy => COPY,
         Need::Heap => HEAP,
         Need::StandardInput => STANDARD_INPUT,
+        Need::Stream => STREAM,
     }
 }
 
@@ -136,5 +154,86 @@ static void branchwise_standard_input(const char *text, size_t size)
     branchwise_rewind(file);
     if (branchwise_dup2(branchwise_fileno(file), 0) != 0)
         branchwise_leave(2);
+}
+";
+
+const STREAM: &str = "
+/* A stream that the function under test gets: what can be read from it, and what happens at its ends. */
+struct branchwise_stream {
+    const char *text;
+    size_t size;
+    int reading_fails; /* behind the text, where otherwise the end is */
+    int at_end;        /* an earlier call has come to the end, or to the error there */
+    int writing_fails; /* when there is no room left */
+    size_t room;
+    int closing_fails;
+    size_t at;
+};
+
+struct branchwise_stream_functions {
+    long (*read)(void *stream, char *to, size_t most);
+    long (*write)(void *stream, const char *from, size_t size);
+    int (*seek)(void *stream, long *offset, int whence);
+    int (*close)(void *stream);
+};
+
+extern void *branchwise_malloc(size_t size) __asm__(\"malloc\");
+extern void branchwise_abort(void) __asm__(\"abort\");
+extern void *branchwise_open(void *stream, const char *mode, struct branchwise_stream_functions functions)
+    __asm__(\"fopencookie\");
+extern int branchwise_set_buffer(void *file, char *buffer, int mode, size_t size) __asm__(\"setvbuf\");
+extern int branchwise_get(void *file) __asm__(\"fgetc\");
+
+static long branchwise_stream_read(void *cookie, char *to, size_t most)
+{
+    struct branchwise_stream *stream = cookie;
+    size_t taken = 0;
+    if (stream->at >= stream->size)
+        return stream->reading_fails ? -1 : 0;
+    while (taken < most && stream->at < stream->size)
+        to[taken++] = stream->text[stream->at++];
+    return (long)taken;
+}
+
+static long branchwise_stream_write(void *cookie, const char *from, size_t size)
+{
+    struct branchwise_stream *stream = cookie;
+    (void)from;
+    if (stream->writing_fails && size > stream->room)
+        size = stream->room;
+    stream->room -= size;
+    stream->at += size;
+    return (long)size;
+}
+
+static int branchwise_stream_seek(void *cookie, long *offset, int whence)
+{
+    struct branchwise_stream *stream = cookie;
+    long from = whence == 0 ? 0 : whence == 1 ? (long)stream->at : (long)stream->size;
+    if (from + *offset < 0)
+        return -1;
+    *offset += from;
+    stream->at = (size_t)*offset;
+    return 0;
+}
+
+static int branchwise_stream_close(void *cookie)
+{
+    const struct branchwise_stream *stream = cookie;
+    return stream->closing_fails ? -1 : 0;
+}
+
+static FILE *branchwise_stream(struct branchwise_stream given)
+{
+    const struct branchwise_stream_functions functions = {branchwise_stream_read, branchwise_stream_write,
+                                                          branchwise_stream_seek, branchwise_stream_close};
+    struct branchwise_stream *stream = branchwise_malloc(sizeof *stream);
+    void *file = stream ? branchwise_open(stream, \"r+\", functions) : NULL;
+    if (!file || branchwise_set_buffer(file, NULL, 2 /* unbuffered */, 0) != 0)
+        branchwise_abort();
+    *stream = given;
+    if (given.at_end)
+        (void)branchwise_get(file);
+    return file;
 }
 ";

@@ -2,10 +2,12 @@
 
 use branchwise_program::TypeId;
 use branchwise_program::types::TypeTable;
+use branchwise_replay::StreamContents;
 
 use super::body::Writer;
 use super::declare::{declaration, pointer_declaration, type_name};
 use super::initializer::Initializers;
+use super::literal::lines_of_text;
 use super::needs::Need;
 use super::objects::{NamedObject, Shape, Storage};
 use crate::values::{Decoder, Value};
@@ -22,6 +24,13 @@ impl Writer<'_> {
             // Its own address may stand in an object's initialiser, unless that is computed first.
             declared[index] = !on_heap;
             let Some(named) = self.objects.named[index].clone() else { continue };
+            if let Some(stream) = &self.case.objects[index].stream {
+                let line = self.stream_declaration(&named.name, stream);
+                self.body.lines.push(line);
+                // What is opened has no address that an object of static storage could begin with.
+                declared[index] = storage.is_empty();
+                continue;
+            }
             let line = self.object_declaration(index, &named, &declared);
             self.body.lines.push(format!("{storage}{line};"));
             declared[index] = true;
@@ -52,11 +61,33 @@ impl Writer<'_> {
                 let text = self.array_initializer(Some(object.element), &elements, name, declared);
                 format!("{} = {text}", declaration(types, object.element, &format!("{name}[{count}]")))
             }
-            Shape::Bytes => {
+            Shape::Bytes | Shape::Stream => {
                 let text = self.array_initializer(None, &elements, name, declared);
                 format!("unsigned char {name}[{count}] {ALIGNED} = {text}")
             }
         }
+    }
+
+    /// `FILE *in = branchwise_stream((struct branchwise_stream){.text = "12\n", .size = 3});`
+    fn stream_declaration(&mut self, name: &str, stream: &StreamContents) -> String {
+        self.body.needs.insert(Need::Stream);
+        let mut fields = Vec::new();
+        if !stream.bytes.is_empty() {
+            fields.push(format!(".text = {}", lines_of_text(&stream.bytes).join(" ")));
+            fields.push(format!(".size = {}", stream.bytes.len()));
+        }
+        if let Some(room) = stream.room {
+            fields.push(".writing_fails = 1".to_owned());
+            fields.push(format!(".room = {room}"));
+        }
+        let flags = [
+            (stream.reading_fails, ".reading_fails = 1"),
+            (stream.at_end, ".at_end = 1"),
+            (stream.closing_fails, ".closing_fails = 1"),
+        ];
+        fields.extend(flags.iter().filter(|(set, _)| *set).map(|(_, field)| (*field).to_owned()));
+        let fields = if fields.is_empty() { "0".to_owned() } else { fields.join(", ") };
+        format!("FILE *{name} = branchwise_stream((struct branchwise_stream){{{fields}}});")
     }
 
     /// `struct node *list = branchwise_heap(&(struct node){ .value = 1 }, sizeof *list)`

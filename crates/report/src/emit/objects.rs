@@ -25,6 +25,8 @@ pub enum Shape {
     Array,
     /// `unsigned char name[count]`: the pointer says nothing of what it points to.
     Bytes,
+    /// `FILE *name`: the name is the pointer.
+    Stream,
 }
 
 /// Where the objects live.
@@ -105,7 +107,12 @@ impl<'a> Objects<'a> {
             Some(TypeKind::Pointer { target, .. }) => *target,
             _ => target.element,
         };
-        self.typed_address(named, target, wanted, offset).unwrap_or_else(|| {
+        let typed = self.typed_address(named, target, wanted, offset).map(|address| {
+            // The parameter is a pointer to arrays of a length that only the call knows.
+            let any = self.types.get(pointer_type).is_some_and(|of| of.spelling == "void *") && !self.is_void(wanted);
+            if any { format!("(void *){address}") } else { address }
+        });
+        typed.unwrap_or_else(|| {
             let start = if named.shape == Shape::Single { format!("&{}", named.name) } else { named.name.clone() };
             let cast = type_name(self.types, pointer_type);
             if offset == 0 { format!("({cast}){start}") } else { format!("({cast})((char *){start} + {offset})") }
@@ -118,6 +125,9 @@ impl<'a> Objects<'a> {
         let step = if named.shape == Shape::Bytes { 1 } else { self.types.get(object.element)?.size };
         let (index, rest) = (offset / step.max(1), offset % step.max(1));
         let fits = self.is_void(wanted) || named.shape != Shape::Bytes && self.same_type(wanted, object.element);
+        if named.shape == Shape::Stream {
+            return Some(name.clone());
+        }
         if rest == 0 && fits {
             return match (named.shape, index) {
                 (Shape::Single, 0) => Some(format!("&{name}")),
@@ -171,6 +181,7 @@ impl<'a> Objects<'a> {
 
 fn shape(types: &TypeTable, object: &Object, storage: Storage) -> Shape {
     match types.get(object.element) {
+        _ if object.stream.is_some() => Shape::Stream,
         Some(element) if element.size > 0 && element.kind != TypeKind::Void => {
             if object.count == 1 && storage != Storage::Heap { Shape::Single } else { Shape::Array }
         }

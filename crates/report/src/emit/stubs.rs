@@ -7,6 +7,7 @@ use branchwise_program::map::{FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
+use super::allocations;
 use super::declare::named;
 use crate::file_report::FileReport;
 
@@ -60,9 +61,10 @@ fn parameter_name(parameter: &StubParameter, index: usize) -> String {
 }
 
 /// Gives the functions that stubs stand for a symbol of their own, before the unit declares them: the tests are about what
-/// the stubs say, also where the program is linked with the real functions, and the C library keeps its own.
+/// the stubs say, also where the program is linked with the real functions, and the C library keeps its own. A static
+/// function has no symbol to share, and clang refuses to give it another one.
 pub fn symbols(map: &Map) -> String {
-    let renamed = map.stubs.iter().filter(|stub| !is_generated(stub) && stub.symbol == stub.name);
+    let renamed = map.stubs.iter().filter(|stub| !is_generated(stub) && !stub.internal && stub.symbol == stub.name);
     let renamed: Vec<&str> = renamed.map(|stub| stub.name.as_str()).collect();
     renamed.iter().map(|name| format!("#pragma redefine_extname {name} branchwise_stub_{name}\n")).collect()
 }
@@ -77,6 +79,7 @@ pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
     let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
+    text += &allocations::definitions(file);
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
     text
@@ -88,9 +91,9 @@ fn defined<'f>(file: &FileReport<'f>) -> Vec<&'f Stub> {
     file.map.stubs.iter().filter(|stub| !is_generated(stub) || used.contains(stub.name.as_str())).collect()
 }
 
-/// Whether a stub takes values that tests give.
+/// Whether a stub, or an allocation, takes values that tests give.
 pub fn has_feeds(file: &FileReport) -> bool {
-    defined(file).into_iter().any(|stub| feeds_of(file.map, stub).next().is_some())
+    allocations::any_fails(file) || defined(file).into_iter().any(|stub| feeds_of(file.map, stub).next().is_some())
 }
 
 /// Generated functions that some test passes as a pointer.
@@ -228,13 +231,16 @@ fn result_name(stub: &Stub) -> &'static str {
 
 /// Statements before each test: what one test left over must not reach the next.
 pub fn reset(file: &FileReport) -> Vec<String> {
-    let feeds = defined(file).into_iter().flat_map(|stub| feeds_of(file.map, stub));
-    feeds.map(|(feed, _)| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
+    let feeds = defined(file).into_iter().flat_map(|stub| feeds_of(file.map, stub)).map(|(feed, _)| feed);
+    let fails = |feed: &FeedId| file.map.feeds[*feed].origin == FeedOrigin::AllocationFails;
+    let allocations = file.map.feeds.ids().filter(|feed| fails(feed) && allocations::any_fails(file));
+    feeds.chain(allocations).map(|feed| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
 }
 
-/// The values that a test gives to stubs, by feed. No emitted test makes an allocation fail.
+/// The values that a test gives to stubs, by feed; of allocations, where one fails.
 pub fn given<'a>(map: &'a Map, case: &'a TestCase) -> impl Iterator<Item = (FeedId, &'a [Blob])> {
     let feeds = map.feeds.iter().zip(&case.feeds).filter(|(_, values)| !values.is_empty());
-    let to_stubs = feeds.filter(|((_, feed), _)| feed.origin != FeedOrigin::AllocationFails);
-    to_stubs.map(|((id, _), values)| (id, values.as_slice()))
+    let fails = allocations::fails(map, case);
+    let wanted = feeds.filter(move |((_, feed), _)| feed.origin != FeedOrigin::AllocationFails || fails);
+    wanted.map(|((id, _), values)| (id, values.as_slice()))
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use branchwise_generate::{Finding, FindingKind, FunctionReport, GoalReport, Test};
-use branchwise_program::map::{FeedOrigin, Function, Map};
-use branchwise_replay::{NativeEnd, TestCase};
+use branchwise_program::map::Function;
+use branchwise_replay::NativeEnd;
 
+use super::allocations;
 use super::body::{Expected, body};
 use super::comment::{harmless, wrapped};
 use super::needs::Needs;
@@ -49,19 +50,11 @@ pub fn test_functions(file: &FileReport, linkage: Linkage) -> Vec<TestFunction> 
     let mut functions = Vec::new();
     for unit in &file.report.functions {
         let Some(function) = file.map.functions.get(unit.function) else { continue };
-        for test in unit.tests.iter().filter(|test| !needs_failing_allocation(file.map, &test.case)) {
+        for test in unit.tests.iter().filter(|test| allocations::is_emitted(file, &test.case)) {
             functions.push(test_function(file, unit, function, test, linkage, &taken));
         }
     }
     functions
-}
-
-/// An emitted file has the real malloc(), which does not fail on demand: such a test is in the stored suite only.
-fn needs_failing_allocation(map: &Map, case: &TestCase) -> bool {
-    let feeds = map.feeds.values().zip(&case.feeds);
-    feeds
-        .filter(|(feed, _)| feed.origin == FeedOrigin::AllocationFails)
-        .any(|(_, values)| values.iter().any(|value| value.bytes.iter().any(|&byte| byte != 0)))
 }
 
 fn test_function(

@@ -5,19 +5,23 @@ use std::path::{Component, Path, PathBuf};
 
 use branchwise_program::map::Map;
 
+use super::allocations;
 use super::declare::declaration;
 use super::stubs;
 use super::symbols::own_symbols;
+use crate::file_report::FileReport;
 
 /// More steps up than this read worse than an absolute path.
 const MOST_STEPS_UP: usize = 4;
 
 /// The lines before the tests; the matching [`END`] stands at the end of the file. `foreign` are symbols that the tests
 /// or their framework need for themselves.
-pub fn unit_include(map: &Map, source: &Path, folder: &Path, file_name: &str, foreign: &[&str]) -> String {
-    let path = path_from(folder, source);
+pub fn unit_include(file: &FileReport, folder: &Path, file_name: &str, foreign: &[&str]) -> String {
+    let map = file.map;
+    let path = path_from(folder, file.source);
+    let (renamed, forgotten) = allocations::renamings(file);
     let symbols = [main_label(map), own_symbols(map, foreign), stubs::symbols(map), defined_elsewhere(map)].concat();
-    let include = format!("{symbols}#include \"{}\"", path.display());
+    let include = format!("{symbols}{renamed}#include \"{}\"{forgotten}", path.display());
     format!(
         "\
 #if defined(__clang__) || defined(BRANCHWISE_FILE_UNDER_TEST)
@@ -58,7 +62,10 @@ pub fn undefined_variables(map: &Map) -> String {
     let mut text = String::new();
     for variable in &map.undefined_variables {
         let (name, storage) = (&variable.name, if variable.thread_local { "_Thread_local " } else { "" });
-        text += &format!("{storage}__typeof__({name}) {name} __attribute__((weak));\n");
+        text += &match variable.elements {
+            Some(elements) => format!("{storage}__typeof__({name}[0]) {name}[{elements}] __attribute__((weak));\n"),
+            None => format!("{storage}__typeof__({name}) {name} __attribute__((weak));\n"),
+        };
     }
     if text.is_empty() { text } else { format!("\n/* Defined here in case that nobody else does. */\n{text}") }
 }

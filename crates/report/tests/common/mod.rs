@@ -55,6 +55,8 @@ impl Unit {
 
     pub fn file_report(&self) -> FileReport<'_> {
         FileReport {
+            linked: &[],
+            missing: &[],
             map: &self.map,
             report: &self.report,
             source: &self.source,
@@ -200,7 +202,7 @@ pub fn case(function: FunctionId, inputs: Vec<Blob>) -> TestCase {
 }
 
 pub fn object(element: TypeId, count: u64, blob: Blob) -> Object {
-    Object { element, count, blob }
+    Object::array(element, count, blob)
 }
 
 pub fn returned(result: Option<Blob>) -> Observation {

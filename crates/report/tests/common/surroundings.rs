@@ -63,6 +63,7 @@ fn stub(unit: &mut Unit, name: &str, result: &str, parameters: &[(&str, &str)], 
     let parameter =
         |(name, spelling): &(&str, &str)| StubParameter { name: (*name).to_owned(), spelling: (*spelling).to_owned() };
     unit.map.stubs.push(Stub {
+        internal: false,
         name: name.to_owned(),
         symbol: name.to_owned(),
         definition: String::new(),
@@ -86,7 +87,11 @@ fn fed(mut case: TestCase, feed: FeedId, values: Vec<Blob>) -> TestCase {
 }
 
 fn sensors(unit: &mut Unit, basic: Basic) {
-    unit.map.undefined_variables.push(UndefinedVariable { name: "verbosity".to_owned(), thread_local: false });
+    unit.map.undefined_variables.push(UndefinedVariable {
+        name: "verbosity".to_owned(),
+        thread_local: false,
+        elements: None,
+    });
     stub(unit, "read_sensor", "int", &[("channel", "int"), ("value", "int *")], StubAct::Feeds);
     stub(unit, "record", "void", &[("", "const char *")], StubAct::Feeds);
     stub(unit, "read_all", "struct reading", &[], StubAct::Feeds);

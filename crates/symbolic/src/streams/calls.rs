@@ -11,6 +11,7 @@ use crate::memory::{Contents, Origin};
 use crate::path::FaultKind;
 use crate::session::{FILE_SIZE, Stream};
 use crate::streams::arguments::Arguments;
+use crate::streams::given::Direction;
 use crate::streams::scan::Source;
 use crate::value::{ObjectId, Pointer, Value};
 
@@ -79,12 +80,15 @@ impl Executor<'_, '_> {
             "fread" | "fread_unlocked" => Some(3),
             _ => Some(0),
         };
-        if let Some(index) = stream {
-            match self.stream(&call.argument(index))? {
-                Stream::Input => {}
+        let asks = ["feof", "ferror", "clearerr"].iter().any(|asks| name.starts_with(asks));
+        match stream {
+            None => self.select_standard_input(),
+            Some(index) => match self.stream(&call.argument(index))?.0 {
+                Stream::Input => self.select_standard_input(),
+                Stream::Given(shape) => self.select_given(shape, (!asks).then_some(Direction::Reading))?,
                 _ if name.starts_with("ferror") => return Ok(Value::Bits(0)),
                 _ => return self.unsupported(format!("'{name}' on an output stream")),
-            }
+            },
         }
         if name == "read" {
             return self.call_read(call);
@@ -96,7 +100,7 @@ impl Executor<'_, '_> {
             "gets" => self.take_line(&call.argument(0), None),
             "fread" | "fread_unlocked" => self.call_fread(call),
             "feof" | "feof_unlocked" => Ok(Value::Bits(u64::from(self.end_was_seen()?))),
-            "ferror" | "ferror_unlocked" => Ok(Value::Bits(0)),
+            "ferror" | "ferror_unlocked" => Ok(Value::Bits(u64::from(self.error_was_seen()?))),
             "clearerr" | "clearerr_unlocked" => {
                 self.forget_end()?;
                 Ok(Value::Undefined)
@@ -144,7 +148,8 @@ impl Executor<'_, '_> {
         let mut at = 0;
         while most.is_none_or(|most| at < most) {
             let Some(byte) = self.take_byte()? else {
-                if at == 0 {
+                // After an error, what was read before it is no line.
+                if at == 0 || self.ended_by_error()? {
                     return Ok(Value::Bits(0));
                 }
                 break;
@@ -201,10 +206,18 @@ impl Executor<'_, '_> {
         let format_at = usize::from(name != "scanf");
         let source = match name {
             "sscanf" => Source::Text { address: call.argument(0), at: 0 },
-            "fscanf" if self.stream(&call.argument(0))? != Stream::Input => {
-                return self.unsupported("'fscanf' on an output stream");
+            "fscanf" => {
+                match self.stream(&call.argument(0))?.0 {
+                    Stream::Input => self.select_standard_input(),
+                    Stream::Given(shape) => self.select_given(shape, Some(Direction::Reading))?,
+                    _ => return self.unsupported("'fscanf' on an output stream"),
+                }
+                Source::Stream
             }
-            _ => Source::StandardInput,
+            _ => {
+                self.select_standard_input();
+                Source::Stream
+            }
         };
         self.input.buffered |= name != "sscanf";
         let format = self.known_text(&call.argument(format_at), "a format of scanf")?;
@@ -215,13 +228,21 @@ impl Executor<'_, '_> {
 
     fn call_print(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
         let format_at = usize::from(!matches!(name, "printf" | "vprintf"));
-        if format_at == 1 && name != "dprintf" {
-            self.require_output(name, &call.argument(0))?;
-        }
+        let stream = match name {
+            "fprintf" | "vfprintf" => self.require_output(name, &call.argument(0))?,
+            _ => Stream::Output,
+        };
         let listed = name.starts_with('v');
         let arguments = if listed { call.listed(format_at + 1) } else { call.variable(format_at + 1) };
         let printed = self.printed(&call.argument(format_at), arguments)?;
-        let count = self.print_nowhere(printed, call.asked)?;
+        let given = matches!(stream, Stream::Given(_));
+        let count = self.print_nowhere(printed, call.asked || given)?;
+        if let (true, Some(count)) = (given, count) {
+            let length = self.session.terms.zero_extend(count, 64);
+            if !self.put_to_given(length, call.asked)? {
+                return Ok(Value::Bits(EOF));
+            }
+        }
         Ok(count.map_or(Value::Bits(0), |count| self.term_value(count)))
     }
 
@@ -250,8 +271,12 @@ impl Executor<'_, '_> {
         Ok(Some(match name {
             "putchar" | "putchar_unlocked" => self.printed_character(call),
             "putc" | "fputc" | "_IO_putc" | "putc_unlocked" | "fputc_unlocked" => {
-                self.require_output(name, &call.argument(1))?;
-                self.printed_character(call)
+                let stream = self.require_output(name, &call.argument(1))?;
+                let one = self.session.terms.constant(1, 64);
+                match self.put(stream, one, call.asked)? {
+                    true => self.printed_character(call),
+                    false => Value::Bits(EOF),
+                }
             }
             "puts" => {
                 let length = self.text_length(&call.argument(0), None)?;
@@ -261,15 +286,24 @@ impl Executor<'_, '_> {
                 self.term_value(length)
             }
             "fputs" | "fputs_unlocked" => {
-                self.require_output(name, &call.argument(1))?;
-                self.text_length(&call.argument(0), None)?;
-                Value::Bits(1)
+                let stream = self.require_output(name, &call.argument(1))?;
+                let length = self.text_length(&call.argument(0), None)?;
+                Value::Bits(if self.put(stream, length, call.asked)? { 1 } else { EOF })
             }
             "fwrite" | "fwrite_unlocked" => self.call_fwrite(name, call)?,
             "fclose" => {
-                self.require_output(name, &call.argument(0))?;
-                self.close_stream(&call.argument(0));
-                Value::Bits(0)
+                let (stream, object) = self.stream(&call.argument(0))?;
+                let closed = match stream {
+                    Stream::Input => return self.unsupported("'fclose' on standard input"),
+                    Stream::Output | Stream::Error => true,
+                    Stream::Given(shape) => {
+                        self.select_given(shape, None)?;
+                        self.close_given(call.asked)?
+                    }
+                };
+                self.opened.retain(|&opened| opened != object);
+                self.closed.push(object);
+                Value::Bits(if closed { 0 } else { EOF })
             }
             "perror" => {
                 if !self.decide_null(&call.argument(0))? {
@@ -278,14 +312,34 @@ impl Executor<'_, '_> {
                 Value::Undefined
             }
             "fflush" | "fflush_unlocked" => {
-                if !self.decide_null(&call.argument(0))? {
-                    self.require_output(name, &call.argument(0))?;
+                if !self.decide_null(&call.argument(0))?
+                    && let Stream::Given(_) = self.require_output(name, &call.argument(0))?
+                {
+                    self.flush_given(call.asked);
                 }
                 Value::Bits(0)
             }
-            "setvbuf" | "setbuf" | "setlinebuf" => {
-                self.stream(&call.argument(0))?;
+            "setvbuf" | "setbuf" | "setlinebuf" => match self.stream(&call.argument(0))?.0 {
+                Stream::Given(_) => return self.unsupported(format!("'{name}' on a given stream")),
+                _ => Value::Bits(0),
+            },
+            "ftell" | "ftello" | "ftello64" => {
+                self.select_position(name, &call.argument(0))?;
+                let position = self.position()?;
+                self.term_value(position)
+            }
+            "fseek" | "fseeko" | "fseeko64" => {
+                let (offset, whence) =
+                    (self.concretise(&call.argument(1), 64)?, self.concretise(&call.argument(2), 32)?);
+                self.select_position(name, &call.argument(0))?;
+                self.seek(offset as i64, whence)?;
                 Value::Bits(0)
+            }
+            "rewind" => {
+                self.select_position(name, &call.argument(0))?;
+                self.seek(0, 0)?;
+                self.forget_end()?;
+                Value::Undefined
             }
             _ => return Ok(None),
         }))
@@ -299,27 +353,30 @@ impl Executor<'_, '_> {
     }
 
     fn call_fwrite(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Value> {
-        self.require_output(name, &call.argument(3))?;
+        let stream = self.require_output(name, &call.argument(3))?;
         let (size, count) = (self.concretise(&call.argument(1), 64)?, self.concretise(&call.argument(2), 64)?);
         let bytes = size.saturating_mul(count);
         if bytes == 0 {
             return Ok(Value::Bits(0));
         }
         self.resolve(&call.argument(0), bytes, crate::address::Access::Read)?;
-        Ok(Value::Bits(count))
+        let length = self.session.terms.constant(u128::from(bytes), 64);
+        Ok(Value::Bits(if self.put(stream, length, call.asked)? { count } else { 0 }))
+    }
+
+    /// Writes so many bytes (64 bits); whether that succeeds.
+    fn put(&mut self, stream: Stream, length: TermId, asked: bool) -> Step<bool> {
+        match stream {
+            Stream::Given(_) => self.put_to_given(length, asked),
+            _ => Ok(true),
+        }
     }
 
     fn open_stream(&self, object: ObjectId) -> Option<Stream> {
-        let opened = self.opened.contains(&object).then_some(Stream::Output);
-        opened.or_else(|| self.session.stream_of(object).filter(|_| !self.closed.contains(&object)))
-    }
-
-    /// What is closed is no stream any more.
-    fn close_stream(&mut self, stream: &Value) {
-        if let Value::Pointer(pointer) = stream {
-            self.opened.retain(|&object| object != pointer.object);
-            self.closed.push(pointer.object);
+        if self.opened.contains(&object) {
+            return Some(Stream::Output);
         }
+        self.session.stream_of(object).or_else(|| self.given_stream(object).map(Stream::Given))
     }
 
     /// What the models of `fopen` are made of.
@@ -342,30 +399,42 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn require_output(&mut self, name: &str, stream: &Value) -> Step<()> {
-        match self.stream(stream)? {
-            Stream::Input => self.unsupported(format!("'{name}' on standard input")),
-            Stream::Output | Stream::Error => Ok(()),
+    /// A stream that may be written, selected if it is one that the test gives.
+    fn require_output(&mut self, name: &str, stream: &Value) -> Step<Stream> {
+        let stream = self.stream(stream)?.0;
+        match stream {
+            Stream::Input => return self.unsupported(format!("'{name}' on standard input")),
+            Stream::Given(shape) => self.select_given(shape, Some(Direction::Writing))?,
+            Stream::Output | Stream::Error => {}
+        }
+        Ok(stream)
+    }
+
+    /// Selects a stream that has positions.
+    fn select_position(&mut self, name: &str, stream: &Value) -> Step<()> {
+        match self.stream(stream)?.0 {
+            Stream::Given(shape) => self.select_given(shape, None),
+            _ => self.unsupported(format!("'{name}' on a stream that the test does not give")),
         }
     }
 
     /// Which stream a `FILE *` is.
-    fn stream(&mut self, value: &Value) -> Step<Stream> {
+    fn stream(&mut self, value: &Value) -> Step<(Stream, ObjectId)> {
         if self.decide_null(value)? {
             return self.fail(FaultKind::NullDereference, "a null pointer used as a stream");
         }
         let known = match value {
-            Value::Pointer(Pointer { object, offset: 0 }) => self.open_stream(*object),
+            Value::Pointer(Pointer { object, offset: 0 }) => Some(*object),
             Value::Choice(choice) => {
                 let targets = self.memory.targets(*choice).to_vec();
-                let target = self.choose_target(&targets)?;
-                target.object.and_then(|object| self.open_stream(object))
+                self.choose_target(&targets)?.object
             }
             _ => None,
         };
-        match known {
-            Some(stream) => Ok(stream),
-            None => self.unsupported("a stream other than standard input, output and error"),
+        match known.and_then(|object| Some((self.open_stream(object)?, object))) {
+            Some((_, object)) if self.closed.contains(&object) => self.unsupported("a stream that was closed before"),
+            Some(known) => Ok(known),
+            None => self.unsupported("a pointer to a stream that no function gave"),
         }
     }
 }

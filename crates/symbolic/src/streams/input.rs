@@ -1,4 +1,4 @@
-//! Standard input as a stream of input variables.
+//! Streams that are read: standard input, and those that a test gives, as sequences of input variables.
 //!
 //! Bytes are made when the program asks for them. A numeric conversion at a place where nothing was looked at yet takes
 //! a whole number as one variable: digits that add up to a value are hard to solve for, a value is not. What such a
@@ -7,21 +7,25 @@
 use branchwise_constraints::{CompareOp, TermId};
 
 use crate::executor::{Executor, Step};
+use crate::inputs::ShapeId;
 use crate::path::{Alternative, AlternativeKind, PathEnd};
+use crate::streams::given::Given;
 use crate::streams::pieces::{Digits, Notation, Slot, StreamPiece};
 
-/// What a path knows of standard input.
+/// What a path knows of a stream.
 #[derive(Debug, Default)]
-pub(crate) struct StandardInput {
+pub(crate) struct StreamState {
+    /// The input that it is; `None`: standard input.
+    pub shape: Option<ShapeId>,
     pub pieces: Vec<StreamPiece>,
     /// Bytes that were put back, the next one last.
-    pushed_back: Vec<TermId>,
+    pub(super) pushed_back: Vec<TermId>,
     /// Nothing follows the pieces.
-    ended: bool,
+    pub(super) ended: bool,
     /// Something follows the pieces.
     more: bool,
-    /// The stream's end-of-file flag.
-    end_seen: bool,
+    /// The stream's end-of-file flag; of a stream that a test gives, it may still turn out to be the error flag.
+    pub(super) end_seen: bool,
     /// White space up to the next other byte is to be skipped; it is read when that makes a difference.
     skipping: bool,
     /// A number, or what was none, was the last piece: the conversion looked at what follows, without taking it.
@@ -31,7 +35,15 @@ pub(crate) struct StandardInput {
     /// The C library's buffer may hold more than was read.
     pub buffered: bool,
     /// Something was read or asked.
-    used: bool,
+    pub(super) used: bool,
+    /// What else there is to know of a stream that a test gives.
+    pub given: Given,
+}
+
+impl StreamState {
+    pub fn of(shape: Option<ShapeId>) -> StreamState {
+        StreamState { shape, ..StreamState::default() }
+    }
 }
 
 /// What a numeric conversion found.
@@ -186,6 +198,7 @@ impl Executor<'_, '_> {
     /// `ungetc`
     pub(crate) fn unget(&mut self, byte: TermId) -> Step<()> {
         self.settle_input()?;
+        self.settle_end()?;
         self.input.end_seen = false;
         self.input.pushed_back.push(byte);
         Ok(())
@@ -193,20 +206,24 @@ impl Executor<'_, '_> {
 
     /// Whether the end was seen. At the start of a test it was not, but a call before this one may have seen it.
     pub(crate) fn end_was_seen(&mut self) -> Step<bool> {
-        self.notes.caveats.reads_state |= !self.input.used;
+        self.notes.caveats.reads_state |= !self.input.used && self.input.shape.is_none();
+        self.settle_start()?;
         self.settle_input()?;
+        self.settle_end()?;
         Ok(self.input.end_seen)
     }
 
     pub(crate) fn forget_end(&mut self) -> Step<()> {
+        self.settle_start()?;
         self.settle_input()?;
         self.input.used = true;
         self.input.end_seen = false;
+        self.input.given.error_seen = false;
         Ok(())
     }
 
     /// Does what was put off, so that the end-of-file flag is what it should be.
-    fn settle_input(&mut self) -> Step<()> {
+    pub(super) fn settle_input(&mut self) -> Step<()> {
         if self.input.skipping {
             if let Some(byte) = self.take_byte()? {
                 self.put_back(byte);
@@ -231,8 +248,13 @@ impl Executor<'_, '_> {
     }
 
     fn stream_variable(&mut self, slot: Slot) -> TermId {
-        let place = self.input.pieces.len();
-        self.session.stream_variables.get(&mut self.session.terms, place, slot)
+        self.stream_variable_at(self.input.pieces.len(), slot)
+    }
+
+    pub(super) fn stream_variable_at(&mut self, place: usize, slot: Slot) -> TermId {
+        let shape = self.input.shape;
+        let name = shape.map_or("stdin", |shape| self.session.inputs.shape(shape).name.as_str());
+        self.session.stream_variables.get(&mut self.session.terms, (shape, name), place, slot)
     }
 
     fn check_stream_bound(&self) -> Step<()> {
@@ -240,7 +262,7 @@ impl Executor<'_, '_> {
         if (self.input.pieces.len() as u64) < bound {
             return Ok(());
         }
-        Err(Box::new(PathEnd::StreamBound { location: self.location(), bound }))
+        Err(Box::new(PathEnd::StreamBound { location: self.location(), shape: self.input.shape, bound }))
     }
 
     /// What holds for all inputs that are made; others have no text.

@@ -1,10 +1,12 @@
-//! What standard input consists of, as a path took it, and the variables that it is made of.
+//! What a stream consists of, as a path took it, and the variables that it is made of.
 
 use std::collections::BTreeMap;
 
 use branchwise_constraints::{TermId, Terms};
 
-/// A part of standard input, in the order in which a path took it.
+use crate::inputs::ShapeId;
+
+/// A part of a stream, in the order in which a path took it.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum StreamPiece {
     /// One byte: 8 bits.
@@ -53,11 +55,12 @@ pub(crate) enum Digits {
     Hexadecimal,
 }
 
-/// The variables of standard input. A place is the number of pieces before it, so paths that took the same pieces ask
-/// for the same variables.
+/// The variables of all streams. A place is the number of pieces (or of writing calls) before it, so paths that took the
+/// same pieces ask for the same variables.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamVariables {
-    known: BTreeMap<(usize, Slot), TermId>,
+    /// By stream (`None`: standard input), place and question.
+    known: BTreeMap<(Option<ShapeId>, usize, Slot), TermId>,
 }
 
 /// What can be asked at a place.
@@ -71,12 +74,22 @@ pub(crate) enum Slot {
     Found,
     /// The number that it finds.
     Number(Notation, u32),
+    /// 1 bit: an earlier call has come to the end.
+    AtEnd,
+    /// 1 bit: reading behind the last byte fails, instead of finding the end.
+    Broken,
+    /// 1 bit: a call that writes fails.
+    Full,
+    /// 1 bit: one of the writing calls whose results nobody looked at failed.
+    WasFull,
+    /// 1 bit: closing fails.
+    Unclosable,
 }
 
 impl Slot {
     fn width(self) -> u32 {
         match self {
-            Slot::More => 1,
+            Slot::More | Slot::AtEnd | Slot::Broken | Slot::Full | Slot::WasFull | Slot::Unclosable => 1,
             Slot::Byte(_) => 8,
             Slot::Found => 2,
             Slot::Number(_, width) => width,
@@ -89,13 +102,25 @@ impl Slot {
             Slot::Byte(_) => "byte",
             Slot::Found => "found",
             Slot::Number(..) => "number",
+            Slot::AtEnd => "at_end",
+            Slot::Broken => "broken",
+            Slot::Full => "full",
+            Slot::WasFull => "was_full",
+            Slot::Unclosable => "unclosable",
         }
     }
 }
 
 impl StreamVariables {
-    pub(crate) fn get(&mut self, terms: &mut Terms, place: usize, slot: Slot) -> TermId {
-        let make = || terms.variable(&format!("stdin.{}{place}", slot.name()), slot.width());
-        *self.known.entry((place, slot)).or_insert_with(make)
+    /// `name`: of the stream, for people.
+    pub(crate) fn get(
+        &mut self,
+        terms: &mut Terms,
+        (stream, name): (Option<ShapeId>, &str),
+        place: usize,
+        slot: Slot,
+    ) -> TermId {
+        let make = || terms.variable(&format!("{name}.{}{place}", slot.name()), slot.width());
+        *self.known.entry((stream, place, slot)).or_insert_with(make)
     }
 }

@@ -11,12 +11,10 @@ use crate::value::Value;
 
 /// Where the characters come from.
 pub(crate) enum Source {
-    StandardInput,
+    /// The selected stream.
+    Stream,
     /// A string in memory; `at`: bytes from its start.
-    Text {
-        address: Value,
-        at: u64,
-    },
+    Text { address: Value, at: u64 },
 }
 
 /// The state of one call.
@@ -85,9 +83,9 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// On standard input white space is only read when something else is: a number skips it by itself.
+    /// On a stream white space is only read when something else is: a number skips it by itself.
     fn scan_space(&mut self, scan: &mut Scan) -> Step<()> {
-        if matches!(scan.source, Source::StandardInput) && !scan.counting && !scan.at_end {
+        if matches!(scan.source, Source::Stream) && !scan.counting && !scan.at_end {
             return self.skip_space();
         }
         while let Some(byte) = self.scan_byte(scan)? {
@@ -185,7 +183,7 @@ impl Executor<'_, '_> {
         notation: Notation,
         bytes: u64,
     ) -> Step<Option<Outcome<TermId>>> {
-        let plain = matches!(scan.source, Source::StandardInput) && !scan.counting && !scan.at_end;
+        let plain = matches!(scan.source, Source::Stream) && !scan.counting && !scan.at_end;
         if !plain || conversion.width.is_some() {
             return Ok(None);
         }
@@ -277,7 +275,7 @@ impl Executor<'_, '_> {
             return Ok(None);
         }
         let byte = match &mut scan.source {
-            Source::StandardInput => self.take_byte()?,
+            Source::Stream => self.take_byte()?,
             Source::Text { address, at } => {
                 let (address, offset) = (*address, *at);
                 let byte = self.load_byte(&address, offset)?;
@@ -300,7 +298,7 @@ impl Executor<'_, '_> {
         let Some(byte) = byte else { return };
         scan.taken -= 1;
         match &mut scan.source {
-            Source::StandardInput => self.put_back(byte),
+            Source::Stream => self.put_back(byte),
             Source::Text { at, .. } => *at -= 1,
         }
     }

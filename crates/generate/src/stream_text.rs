@@ -1,10 +1,10 @@
-//! The text of standard input, from the pieces that a path took of it.
+//! The text of a stream, from the pieces that a path took of it.
 
 use branchwise_constraints::{TermId, Terms};
 use branchwise_symbolic::{Notation, StreamPiece};
 
-/// The bytes of standard input up to where the path stopped reading.
-pub(crate) fn standard_input(pieces: &[StreamPiece], mut value: impl FnMut(TermId) -> u128, terms: &Terms) -> Vec<u8> {
+/// The bytes of a stream up to where the path stopped reading.
+pub(crate) fn stream_text(pieces: &[StreamPiece], mut value: impl FnMut(TermId) -> u128, terms: &Terms) -> Vec<u8> {
     let parts: Vec<Part> = pieces
         .iter()
         .map(|piece| match *piece {
