@@ -86,7 +86,10 @@ impl Executor<'_, '_> {
             Some(index) => match self.stream(&call.argument(index))?.0 {
                 Stream::Input => self.select_standard_input(),
                 Stream::Given(shape) => self.select_given(shape, (!asks).then_some(Direction::Reading))?,
-                _ if name.starts_with("ferror") => return Ok(Value::Bits(0)),
+                _ if name.starts_with("ferror") => {
+                    self.note_failing_standard_stream();
+                    return Ok(Value::Bits(0));
+                }
                 _ => return self.unsupported(format!("'{name}' on an output stream")),
             },
         }

@@ -199,6 +199,9 @@ impl Executor<'_, '_> {
 
     /// `ferror`
     pub(super) fn error_was_seen(&mut self) -> Step<bool> {
+        if self.input.shape.is_none() {
+            self.note_failing_standard_stream();
+        }
         self.settle_start()?;
         if self.input.given.direction == Some(Direction::Writing) {
             self.settle_writing()?;
@@ -207,6 +210,11 @@ impl Executor<'_, '_> {
             self.settle_end()?;
         }
         Ok(self.input.given.error_seen)
+    }
+
+    /// No test lets standard input, output or error fail.
+    pub(super) fn note_failing_standard_stream(&mut self) {
+        self.notes.caveats.streams.insert("standard streams that fail");
     }
 
     /// Whether one of the writing calls failed whose results nobody looked at.
