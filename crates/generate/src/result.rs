@@ -55,6 +55,8 @@ pub struct Test {
     pub id: TestId,
     pub case: TestCase,
     pub observation: Observation,
+    /// It shows a fault, and C does not say what happens behind that.
+    pub undefined: bool,
     pub source: TestSource,
     /// The goals that this test reaches natively.
     pub covers: Vec<GoalId>,

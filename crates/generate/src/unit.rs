@@ -344,7 +344,8 @@ fn suite(replayed: &[Replayed], kept: &[usize]) -> Vec<Test> {
         tests.push(Test {
             id: TestId(number as u32 + 1),
             case: test.attempt.case.clone(),
-            observation: test.observation.clone(),
+            observation: test.expected(),
+            undefined: test.is_undefined(),
             source: if test.attempt.solved { TestSource::Concolic } else { TestSource::Initial },
             covers: test.covers.clone(),
             kept_for,

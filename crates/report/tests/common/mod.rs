@@ -143,6 +143,7 @@ impl Unit {
     pub fn add_test(&mut self, function: FunctionId, case: TestCase, observation: Observation) -> &mut Test {
         let tests = &mut self.report.functions[function.0 as usize].tests;
         tests.push(Test {
+            undefined: false,
             id: TestId(tests.len() as u32 + 1),
             case,
             observation,
