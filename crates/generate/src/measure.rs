@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use branchwise_goals::{Goal, Verdict};
-use branchwise_program::{FunctionId, Id};
 use branchwise_program::map::{Map, Place};
+use branchwise_program::{FunctionId, Id};
 use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, ReplayError, TestCase};
 
 use crate::result::{Disagreement, FunctionReport, ReplaySummary};
