@@ -149,3 +149,80 @@ impl Machine<'_, '_, '_, '_> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use branchwise_program::code::{Compare, Function};
+    use branchwise_program::{CodeFunctionId, Program};
+
+    use super::super::Decoded;
+    use super::*;
+
+    const BASE: RegisterId = RegisterId(0);
+    const INDEX: RegisterId = RegisterId(1);
+    const PLACE: RegisterId = RegisterId(2);
+    const BYTE: RegisterId = RegisterId(3);
+    const GOES_ON: RegisterId = RegisterId(4);
+    const NEXT: RegisterId = RegisterId(5);
+
+    fn edge(target: u32, copies: Vec<(RegisterId, Operand)>, back: bool) -> Edge {
+        Edge { target: BlockId(target), copies, back }
+    }
+
+    fn block(instructions: Vec<Instruction>, terminator: Terminator) -> Block {
+        Block { locations: vec![None; instructions.len() + 1], instructions, terminator }
+    }
+
+    /// `while (base[index]) index++; return index;` with a step of that size, and more instructions in the body.
+    fn length(step: u128, more: Vec<Instruction>) -> Program {
+        let register = Operand::Register;
+        let scaled = vec![Scaled { index: register(INDEX), width: 64, scale: 1 }];
+        let head = vec![
+            Instruction::Address(Address { out: PLACE, base: register(BASE), constant: 0, scaled }),
+            Instruction::Load { out: BYTE, width: 8, address: register(PLACE) },
+            Instruction::Compare(Compare {
+                op: CompareOp::Ne,
+                width: 8,
+                out: GOES_ON,
+                left: register(BYTE),
+                right: Operand::Constant(0),
+            }),
+        ];
+        let (then, otherwise) = (edge(2, Vec::new(), false), edge(3, Vec::new(), false));
+        let (left, right) = (register(INDEX), Operand::Constant(step));
+        let mut body = more;
+        let add = Binary { op: BinaryOp::Add, width: 64, out: NEXT, left, right, no_signed_wrap: false };
+        body.push(Instruction::Binary(add));
+        let blocks = [
+            block(Vec::new(), Terminator::Jump(edge(1, vec![(INDEX, Operand::Constant(0))], false))),
+            block(head, Terminator::Branch { condition: register(GOES_ON), then, otherwise }),
+            block(body, Terminator::Jump(edge(1, vec![(INDEX, register(NEXT))], true))),
+            block(Vec::new(), Terminator::Return(vec![register(INDEX)])),
+        ];
+        let function = Function {
+            name: "length".to_owned(),
+            parameters: vec![BASE],
+            registers: [64, 64, 64, 8, 1, 64].into_iter().collect(),
+            results: vec![64],
+            variadic: false,
+            library: false,
+            blocks: blocks.into_iter().collect(),
+        };
+        let mut program = Program { map: Default::default(), code: Default::default() };
+        program.code.functions.push(function);
+        program
+    }
+
+    #[test]
+    fn only_a_loop_that_looks_for_a_byte_is_a_scan() {
+        let scans = |program: Program| Decoded::of(&program, CodeFunctionId(0)).scans;
+        let found = scans(length(1, Vec::new()));
+        assert!(
+            matches!(found[..], [Scan { cursor: Cursor::Index { base: 0, index: 1 }, stop: 0, cost: 6, event: None }]),
+            "{found:?}"
+        );
+        assert!(scans(length(2, Vec::new())).is_empty());
+        let (value, address) = (Operand::Constant(1), Operand::Register(BASE));
+        assert!(scans(length(1, vec![Instruction::Store { width: 8, value, address }])).is_empty());
+    }
+}
