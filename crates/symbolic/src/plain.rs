@@ -8,9 +8,9 @@
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
+use branchwise_program::MarkerId;
 use branchwise_program::code::CompareOp;
 use branchwise_program::map::Event;
-use branchwise_program::{FunctionId, MarkerId};
 
 use crate::executor::Executor;
 use crate::session::Successors;
@@ -22,10 +22,11 @@ mod calls;
 mod decode;
 mod fuse;
 mod operation;
+mod scan;
 mod table;
 
 pub(crate) use decode::Decoded;
-use operation::{Edge, Indexed, Operation, Slot, Test, Three, Window};
+use operation::{Edge, Indexed, Operation, Slot, Step, Test, Three, Window};
 pub(crate) use operation::{Place, WINDOW};
 
 impl<'p> Executor<'_, 'p> {
@@ -56,26 +57,37 @@ impl<'p> Executor<'_, 'p> {
     /// Runs the innermost frame; hands back the operation that it does not do.
     fn run_frame(&mut self, decoded: &Decoded, window: &mut Window, successors: &mut Successors) -> usize {
         let frame = self.frame();
-        let (map_function, from) = (frame.map_function, frame.next);
-        let after = map_function.map_or(0, |function| successors.place(function, frame.last_event));
+        let from = frame.next;
         let counts_loops = !frame.loops.is_empty();
         let events_before = self.events.len();
-        let mut machine = Machine {
-            decoded,
-            slots: window,
-            map_function,
-            after,
-            events_before,
-            counts_loops,
-            successors,
-            executor: self,
-        };
+        let mut machine = Machine { decoded, slots: window, counts_loops, executor: self };
         let stopped = machine.run(from);
-        if let Some(last) = self.events[events_before..].last() {
-            let last = *last;
-            self.frame().last_event = Some(last);
+        if self.events.len() > events_before {
+            self.check_map(events_before, successors);
         }
         stopped
+    }
+
+    /// Checks that the map lets the innermost frame's events follow each other, from the one with this number on.
+    fn check_map(&mut self, first: usize, successors: &mut Successors) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        let events = &self.events[first..];
+        let map = &self.session.program.map;
+        let before = std::mem::replace(&mut frame.last_event, events.last().copied());
+        let Some(function) = frame.map_function else {
+            self.notes.caveats.off_the_map = self.notes.caveats.off_the_map.or(events.first().copied());
+            return;
+        };
+        let mut last = before;
+        let mut rest = events;
+        while let Some(unusual) = successors.unusual(function, last, rest) {
+            last = unusual.checked_sub(1).map_or(last, |before| Some(rest[before]));
+            let event = rest[unusual];
+            if !successors.allows(map, function, last, event.marker) {
+                self.notes.caveats.off_the_map.get_or_insert(event);
+            }
+            (last, rest) = (Some(event), &rest[unusual + 1..]);
+        }
     }
 }
 
@@ -84,14 +96,16 @@ struct Machine<'a, 'e, 's, 'p> {
     decoded: &'a Decoded,
     /// Those of the innermost frame, which the executor does without meanwhile.
     slots: &'a mut Window,
-    map_function: Option<FunctionId>,
-    /// Where the markers are that may come next.
-    after: usize,
-    /// How many events there were when this began; all others belong to the frame.
-    events_before: usize,
     /// Iterations of some loop are counted.
     counts_loops: bool,
-    successors: &'a mut Successors,
+}
+
+/// No operation. Each arm says it by itself, so that one comparison tells it and every other end of the loop.
+const STOP: usize = usize::MAX;
+
+#[inline(always)]
+fn or_stop(next: Option<usize>) -> usize {
+    next.unwrap_or(STOP)
 }
 
 const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 10_000;
@@ -101,103 +115,127 @@ impl Machine<'_, '_, '_, '_> {
     fn run(&mut self, from: usize) -> usize {
         let decoded = self.decoded;
         let operations = decoded.operations.as_slice();
-        let mut at = from;
-        loop {
-            let next = match &operations[at] {
-                Operation::General | Operation::Call { .. } | Operation::Return { .. } => None,
-                Operation::Move { out, from } => self.copy(at, *out, *from),
-                Operation::Add(three) => self.compute(at, three, bits::add),
-                Operation::Sub(three) => self.compute(at, three, bits::sub),
-                Operation::Mul(three) => self.compute(at, three, bits::mul),
-                Operation::AddSigned(three) => self.compute(at, three, bits::add_signed),
-                Operation::SubSigned(three) => self.compute(at, three, bits::sub_signed),
-                Operation::MulSigned(three) => self.compute(at, three, bits::mul_signed),
-                Operation::UDiv(three) => self.compute(at, three, |l, r, _| l.checked_div(r)),
-                Operation::URem(three) => self.compute(at, three, |l, r, _| l.checked_rem(r)),
-                Operation::SDiv(three) => self.compute(at, three, bits::divide_signed),
-                Operation::SRem(three) => self.compute(at, three, bits::remainder_signed),
-                Operation::And(three) => self.compute(at, three, |l, r, _| Some(l & r)),
-                Operation::Or(three) => self.compute(at, three, |l, r, _| Some(l | r)),
-                Operation::Xor(three) => self.compute(at, three, |l, r, _| Some(l ^ r)),
-                Operation::Shl(three) => self.compute(at, three, bits::shift_left),
-                Operation::LShr(three) => self.compute(at, three, bits::shift_right),
-                Operation::AShr(three) => self.compute(at, three, bits::shift_right_signed),
-                Operation::Eq(three) => self.compare(at, three, |l, r| l == r),
-                Operation::Ne(three) => self.compare(at, three, |l, r| l != r),
-                Operation::Ult(three) => self.compare(at, three, |l, r| l < r),
-                Operation::Ule(three) => self.compare(at, three, |l, r| l <= r),
-                Operation::Slt(three) => self.compare_signed(at, three, |l, r| l < r),
-                Operation::Sle(three) => self.compare_signed(at, three, |l, r| l <= r),
-                Operation::ZeroExtend { out, from } => self.cast(at, *out, *from, |bits| bits),
+        let (mut at, mut next) = (from, from);
+        while let Some(operation) = operations.get(next) {
+            at = next;
+            next = match operation {
+                Operation::General | Operation::Call { .. } | Operation::Return { .. } => return at,
+                Operation::Move { out, from } => or_stop(self.copy(at, *out, *from)),
+                Operation::Add(three) => or_stop(self.compute(at, three, bits::add)),
+                Operation::Sub(three) => or_stop(self.compute(at, three, bits::sub)),
+                Operation::Mul(three) => or_stop(self.compute(at, three, bits::mul)),
+                Operation::AddSigned(three) => or_stop(self.compute(at, three, bits::add_signed)),
+                Operation::SubSigned(three) => or_stop(self.compute(at, three, bits::sub_signed)),
+                Operation::MulSigned(three) => or_stop(self.compute(at, three, bits::mul_signed)),
+                Operation::UDiv(three) => or_stop(self.compute(at, three, |l, r, _| l.checked_div(r))),
+                Operation::URem(three) => or_stop(self.compute(at, three, |l, r, _| l.checked_rem(r))),
+                Operation::SDiv(three) => or_stop(self.compute(at, three, bits::divide_signed)),
+                Operation::SRem(three) => or_stop(self.compute(at, three, bits::remainder_signed)),
+                Operation::And(three) => or_stop(self.compute(at, three, |l, r, _| Some(l & r))),
+                Operation::Or(three) => or_stop(self.compute(at, three, |l, r, _| Some(l | r))),
+                Operation::Xor(three) => or_stop(self.compute(at, three, |l, r, _| Some(l ^ r))),
+                Operation::Shl(three) => or_stop(self.compute(at, three, bits::shift_left)),
+                Operation::LShr(three) => or_stop(self.compute(at, three, bits::shift_right)),
+                Operation::AShr(three) => or_stop(self.compute(at, three, bits::shift_right_signed)),
+                Operation::Eq(three) => or_stop(self.compare(at, three, |l, r| l == r)),
+                Operation::Ne(three) => or_stop(self.compare(at, three, |l, r| l != r)),
+                Operation::Ult(three) => or_stop(self.compare(at, three, |l, r| l < r)),
+                Operation::Ule(three) => or_stop(self.compare(at, three, |l, r| l <= r)),
+                Operation::Slt(three) => or_stop(self.compare_signed(at, three, |l, r| l < r)),
+                Operation::Sle(three) => or_stop(self.compare_signed(at, three, |l, r| l <= r)),
+                Operation::ZeroExtend { out, from } => or_stop(self.cast(at, *out, *from, |bits| bits)),
                 Operation::Truncate { out, from, unused } => {
-                    self.cast(at, *out, *from, |bits| bits << unused >> unused)
+                    or_stop(self.cast(at, *out, *from, |bits| bits << unused >> unused))
                 }
                 Operation::SignExtend { out, from, unused_from, unused_to } => {
-                    self.cast(at, *out, *from, |bits| bits::sign_extend(bits, *unused_from, *unused_to))
+                    or_stop(self.cast(at, *out, *from, |bits| bits::sign_extend(bits, *unused_from, *unused_to)))
                 }
                 Operation::Select { out, condition, then, otherwise } => {
-                    self.select(at, *out, *condition, [*otherwise, *then])
+                    or_stop(self.select(at, *out, *condition, [*otherwise, *then]))
                 }
-                Operation::Offset { out, base, constant } => self.offset(at, *out, *base, *constant),
-                Operation::Index { out, address } => self.index(at, *out, address),
-                Operation::Load1 { out, address } => self.load::<1>(at, *out, self.pointer(*address)),
-                Operation::Load2 { out, address } => self.load::<2>(at, *out, self.pointer(*address)),
-                Operation::Load4 { out, address } => self.load::<4>(at, *out, self.pointer(*address)),
-                Operation::Load8 { out, address } => self.load::<8>(at, *out, self.pointer(*address)),
-                Operation::Store1 { value, address } => self.store::<1>(at, *value, self.pointer(*address)),
-                Operation::Store2 { value, address } => self.store::<2>(at, *value, self.pointer(*address)),
-                Operation::Store4 { value, address } => self.store::<4>(at, *value, self.pointer(*address)),
-                Operation::Store8 { value, address } => self.store::<8>(at, *value, self.pointer(*address)),
-                Operation::LoadIndexed1 { out, address } => self.load::<1>(at, *out, self.indexed(address)),
-                Operation::LoadIndexed2 { out, address } => self.load::<2>(at, *out, self.indexed(address)),
-                Operation::LoadIndexed4 { out, address } => self.load::<4>(at, *out, self.indexed(address)),
-                Operation::LoadIndexed8 { out, address } => self.load::<8>(at, *out, self.indexed(address)),
-                Operation::StoreIndexed1 { value, address } => self.store::<1>(at, *value, self.indexed(address)),
-                Operation::StoreIndexed2 { value, address } => self.store::<2>(at, *value, self.indexed(address)),
-                Operation::StoreIndexed4 { value, address } => self.store::<4>(at, *value, self.indexed(address)),
-                Operation::StoreIndexed8 { value, address } => self.store::<8>(at, *value, self.indexed(address)),
-                Operation::LoadUnsigned1 { out, address } => self.load_number::<1>(at, *out, address, |bits| bits),
-                Operation::LoadUnsigned2 { out, address } => self.load_number::<2>(at, *out, address, |bits| bits),
-                Operation::LoadUnsigned4 { out, address } => self.load_number::<4>(at, *out, address, |bits| bits),
+                Operation::Offset { out, base, constant } => or_stop(self.offset(at, *out, *base, *constant)),
+                Operation::Index { out, address } => or_stop(self.index(at, *out, address)),
+                Operation::Load1 { out, address } => or_stop(self.load::<1>(at, *out, self.pointer(*address))),
+                Operation::Load2 { out, address } => or_stop(self.load::<2>(at, *out, self.pointer(*address))),
+                Operation::Load4 { out, address } => or_stop(self.load::<4>(at, *out, self.pointer(*address))),
+                Operation::Load8 { out, address } => or_stop(self.load::<8>(at, *out, self.pointer(*address))),
+                Operation::Store1 { value, address } => or_stop(self.store::<1>(at, *value, self.pointer(*address))),
+                Operation::Store2 { value, address } => or_stop(self.store::<2>(at, *value, self.pointer(*address))),
+                Operation::Store4 { value, address } => or_stop(self.store::<4>(at, *value, self.pointer(*address))),
+                Operation::Store8 { value, address } => or_stop(self.store::<8>(at, *value, self.pointer(*address))),
+                Operation::LoadIndexed1 { out, address } => or_stop(self.load::<1>(at, *out, self.indexed(address))),
+                Operation::LoadIndexed2 { out, address } => or_stop(self.load::<2>(at, *out, self.indexed(address))),
+                Operation::LoadIndexed4 { out, address } => or_stop(self.load::<4>(at, *out, self.indexed(address))),
+                Operation::LoadIndexed8 { out, address } => or_stop(self.load::<8>(at, *out, self.indexed(address))),
+                Operation::StoreIndexed1 { value, address } => {
+                    or_stop(self.store::<1>(at, *value, self.indexed(address)))
+                }
+                Operation::StoreIndexed2 { value, address } => {
+                    or_stop(self.store::<2>(at, *value, self.indexed(address)))
+                }
+                Operation::StoreIndexed4 { value, address } => {
+                    or_stop(self.store::<4>(at, *value, self.indexed(address)))
+                }
+                Operation::StoreIndexed8 { value, address } => {
+                    or_stop(self.store::<8>(at, *value, self.indexed(address)))
+                }
+                Operation::LoadUnsigned1 { out, address } => {
+                    or_stop(self.load_number::<1>(at, *out, address, |bits| bits))
+                }
+                Operation::LoadUnsigned2 { out, address } => {
+                    or_stop(self.load_number::<2>(at, *out, address, |bits| bits))
+                }
+                Operation::LoadUnsigned4 { out, address } => {
+                    or_stop(self.load_number::<4>(at, *out, address, |bits| bits))
+                }
                 Operation::LoadSigned1To4 { out, address } => {
-                    self.load_number::<1>(at, *out, address, |bits| i32::from(bits as i8) as u32 as u64)
+                    or_stop(self.load_number::<1>(at, *out, address, |bits| i32::from(bits as i8) as u32 as u64))
                 }
                 Operation::LoadSigned2To4 { out, address } => {
-                    self.load_number::<2>(at, *out, address, |bits| i32::from(bits as i16) as u32 as u64)
+                    or_stop(self.load_number::<2>(at, *out, address, |bits| i32::from(bits as i16) as u32 as u64))
                 }
                 Operation::LoadSigned1To8 { out, address } => {
-                    self.load_number::<1>(at, *out, address, |bits| bits as i8 as u64)
+                    or_stop(self.load_number::<1>(at, *out, address, |bits| bits as i8 as u64))
                 }
                 Operation::LoadSigned2To8 { out, address } => {
-                    self.load_number::<2>(at, *out, address, |bits| bits as i16 as u64)
+                    or_stop(self.load_number::<2>(at, *out, address, |bits| bits as i16 as u64))
                 }
                 Operation::LoadSigned4To8 { out, address } => {
-                    self.load_number::<4>(at, *out, address, |bits| bits as i32 as u64)
+                    or_stop(self.load_number::<4>(at, *out, address, |bits| bits as i32 as u64))
                 }
-                Operation::CopyMemory { to, from, size } => self.copy_memory(at, *to, *from, *size),
-                Operation::SetMemory { to, byte, size } => self.set_memory(at, *to, *byte, *size),
-                Operation::Mark { out, value, marker } => self.mark(at, *out, *value, *marker),
-                Operation::MarkCompare { op, three, marker } => self.mark_compare(at, *op, three, *marker),
-                Operation::MarkSwitch { value, marker, table } => self.mark_switch(at, *value, *marker, *table),
+                Operation::Update1 { step, right, address } => or_stop(self.update::<1>(at, *step, *right, address)),
+                Operation::Update2 { step, right, address } => or_stop(self.update::<2>(at, *step, *right, address)),
+                Operation::Update4 { step, right, address } => or_stop(self.update::<4>(at, *step, *right, address)),
+                Operation::Update8 { step, right, address } => or_stop(self.update::<8>(at, *step, *right, address)),
+                Operation::CopyMemory { to, from, size } => or_stop(self.copy_memory(at, *to, *from, *size)),
+                Operation::SetMemory { to, byte, size } => or_stop(self.set_memory(at, *to, *byte, *size)),
+                Operation::Mark { out, value, marker } => or_stop(self.mark(at, *out, *value, *marker)),
+                Operation::MarkCompare { op, three, marker } => or_stop(self.mark_compare(at, *op, three, *marker)),
+                Operation::MarkSwitch { value, marker, table } => {
+                    or_stop(self.mark_switch(at, *value, *marker, *table))
+                }
                 Operation::Jump { edge } => self.jump(*edge),
-                Operation::Branch { condition, edges } => self.branch(*condition, *edges),
-                Operation::BranchEq(test) => self.test(test, |l, r| l == r),
-                Operation::BranchNe(test) => self.test(test, |l, r| l != r),
-                Operation::BranchUlt(test) => self.test(test, |l, r| l < r),
-                Operation::BranchUle(test) => self.test(test, |l, r| l <= r),
-                Operation::BranchSlt(test) => self.test_signed(test, |l, r| l < r),
-                Operation::BranchSle(test) => self.test_signed(test, |l, r| l <= r),
-                Operation::Switch { value, table } => self.switch(*value, *table),
-                Operation::SwitchMarked { value, marker, tables } => self.switch_marked(*value, *marker, *tables),
-                Operation::AddJump { three, edge } => self.step(three, *edge, bits::add),
-                Operation::AddSignedJump { three, edge } => self.step(three, *edge, bits::add_signed),
-                Operation::OffsetJump { out, base, constant, edge } => self.offset_step(*out, *base, *constant, *edge),
+                Operation::Branch { condition, edges } => or_stop(self.branch(*condition, *edges)),
+                Operation::BranchEq(test) => or_stop(self.test(test, |l, r| l == r)),
+                Operation::BranchNe(test) => or_stop(self.test(test, |l, r| l != r)),
+                Operation::BranchUlt(test) => or_stop(self.test(test, |l, r| l < r)),
+                Operation::BranchUle(test) => or_stop(self.test(test, |l, r| l <= r)),
+                Operation::BranchSlt(test) => or_stop(self.test_signed(test, |l, r| l < r)),
+                Operation::BranchSle(test) => or_stop(self.test_signed(test, |l, r| l <= r)),
+                Operation::Scan { scan } => {
+                    self.scan(*scan);
+                    at + 1
+                }
+                Operation::Switch { value, table } => or_stop(self.switch(*value, *table)),
+                Operation::SwitchMarked { value, marker, table } => self.switch_marked(*value, *marker, *table),
+                Operation::AddJump { three, edge } => or_stop(self.step(three, *edge, bits::add)),
+                Operation::AddSignedJump { three, edge } => or_stop(self.step(three, *edge, bits::add_signed)),
+                Operation::OffsetJump { out, base, constant, edge } => {
+                    or_stop(self.offset_step(*out, *base, *constant, *edge))
+                }
             };
-            match next {
-                Some(next) => at = next,
-                None => return at,
-            }
         }
+        at
     }
 
     #[inline(always)]
@@ -241,17 +279,21 @@ impl Machine<'_, '_, '_, '_> {
     #[inline(always)]
     fn step(&mut self, three: &Three, edge: u32, result: impl Fn(u64, u64, u32) -> Option<u64>) -> Option<usize> {
         let result = result(self.bits(three.left)?, self.bits(three.right)?, u32::from(three.unused))?;
-        let target = self.jump(edge)?;
-        self.set(three.out, Value::Bits(result));
+        let target = self.jump(edge);
+        if target != STOP {
+            self.set(three.out, Value::Bits(result));
+        }
         Some(target)
     }
 
     #[inline(always)]
     fn offset_step(&mut self, out: Slot, base: Slot, constant: i32, edge: u32) -> Option<usize> {
         let Pointer { object, offset } = self.pointer(base)?;
-        let target = self.jump(edge)?;
-        let offset = offset.wrapping_add(i64::from(constant) as u64);
-        self.set(out, Value::Pointer(Pointer { object, offset }));
+        let target = self.jump(edge);
+        if target != STOP {
+            let offset = offset.wrapping_add(i64::from(constant) as u64);
+            self.set(out, Value::Pointer(Pointer { object, offset }));
+        }
         Some(target)
     }
 
@@ -364,6 +406,26 @@ impl Machine<'_, '_, '_, '_> {
         Some(at + 1)
     }
 
+    /// What may be written may not always be read.
+    #[inline(always)]
+    fn update<const N: usize>(&mut self, at: usize, step: Step, right: Slot, address: &Indexed) -> Option<usize> {
+        let (Pointer { object, offset }, right) = (self.indexed(address)?, self.bits(right)?);
+        self.executor.memory.readable(object)?;
+        let object = self.executor.memory.writable(object)?;
+        let (left, unused) = (object.read_bits::<N>(offset as usize)?, 64 - 8 * N as u32);
+        let result = match step {
+            Step::Add => bits::add(left, right, unused),
+            Step::Sub => bits::sub(left, right, unused),
+            Step::AddSigned => bits::add_signed(left, right, unused),
+            Step::SubSigned => bits::sub_signed(left, right, unused),
+            Step::And => Some(left & right),
+            Step::Or => Some(left | right),
+            Step::Xor => Some(left ^ right),
+        };
+        object.write_bits::<N>(offset as usize, result?)?;
+        Some(at + 1)
+    }
+
     #[inline(never)]
     fn copy_memory(&mut self, at: usize, to: Slot, from: Slot, size: Slot) -> Option<usize> {
         let size = self.bits(size)?;
@@ -389,7 +451,7 @@ impl Machine<'_, '_, '_, '_> {
     #[inline(never)]
     fn mark(&mut self, at: usize, out: Slot, value: Slot, marker: MarkerId) -> Option<usize> {
         let outcome = u32::from(self.bits(value)? != 0);
-        self.event(Event { marker, outcome });
+        self.executor.events.push(Event { marker, outcome });
         self.set(out, Value::Bits(u64::from(outcome)));
         Some(at + 1)
     }
@@ -399,7 +461,7 @@ impl Machine<'_, '_, '_, '_> {
     fn mark_compare(&mut self, at: usize, op: CompareOp, three: &Three, marker: MarkerId) -> Option<usize> {
         let (left, right) = self.comparable(three.left, three.right)?;
         let outcome = bits::compare(op, left, right, u32::from(three.unused));
-        self.event(Event { marker, outcome: u32::from(outcome) });
+        self.executor.events.push(Event { marker, outcome: u32::from(outcome) });
         self.set(three.out, Value::Bits(u64::from(outcome)));
         Some(at + 1)
     }
@@ -408,54 +470,28 @@ impl Machine<'_, '_, '_, '_> {
     #[inline(never)]
     fn mark_switch(&mut self, at: usize, value: Slot, marker: MarkerId, table: u32) -> Option<usize> {
         let value = self.bits(value)?;
-        self.event(Event { marker, outcome: self.decoded.tables[table as usize].entry(value) });
+        self.executor.events.push(Event { marker, outcome: self.decoded.tables[table as usize].entry(value) });
         Some(at + 1)
-    }
-
-    #[inline(always)]
-    fn event(&mut self, event: Event) {
-        if self.map_function.is_none() || !self.successors.is_usual(self.after, event.marker) {
-            self.check_map(event);
-        }
-        self.after = self.successors.after(event);
-        self.executor.events.push(event);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn check_map(&mut self, event: Event) {
-        let last = self.last_event();
-        let map = &self.executor.session.program.map;
-        if self.map_function.is_none_or(|function| !self.successors.allows(map, function, last, event.marker)) {
-            self.executor.notes.caveats.off_the_map.get_or_insert(event);
-        }
-    }
-
-    /// The last event of the frame.
-    fn last_event(&self) -> Option<Event> {
-        let before = || self.executor.frames.last().and_then(|frame| frame.last_event);
-        self.executor.events[self.events_before..].last().copied().or_else(before)
     }
 
     #[inline(always)]
     fn branch(&mut self, condition: Slot, edges: u32) -> Option<usize> {
         let taken = self.bits(condition)? & 1;
-        self.jump(edges + taken as u32)
+        Some(self.jump(edges + taken as u32))
     }
 
     #[inline(always)]
     fn switch(&mut self, value: Slot, table: u32) -> Option<usize> {
         let edge = self.decoded.tables[table as usize].entry(self.bits(value)?);
-        self.jump(edge)
+        Some(self.jump(edge))
     }
 
     #[inline(never)]
-    fn switch_marked(&mut self, value: Slot, marker: MarkerId, tables: u32) -> Option<usize> {
-        let [outcomes, edges] = self.decoded.tables[tables as usize..].first_chunk()?;
-        let value = self.bits(value)?;
-        let target = self.along(&self.decoded.edges[edges.entry(value) as usize])?;
-        self.event(Event { marker, outcome: outcomes.entry(value) });
-        Some(target)
+    fn switch_marked(&mut self, value: Slot, marker: MarkerId, table: u32) -> usize {
+        let decoded = self.decoded;
+        let Some(value) = self.bits(value) else { return STOP };
+        let [outcome, edge] = decoded.marked_tables[table as usize].entry(value);
+        self.report(&decoded.edges[edge as usize], Event { marker, outcome })
     }
 
     /// A condition with its marker and the branch on it.
@@ -465,21 +501,41 @@ impl Machine<'_, '_, '_, '_> {
             Some(pair) => pair,
             None => self.null_test(test)?,
         };
-        self.follow(test, holds(left, right))
+        Some(self.follow(test, holds(left, right)))
     }
 
     /// Not inline, as little of what the loop needs shall be kept in memory for the sake of the rest.
     #[inline(never)]
-    fn follow(&mut self, test: &Test, outcome: bool) -> Option<usize> {
-        let target = self.along(&self.decoded.edges[test.edges as usize + usize::from(outcome)])?;
-        if test.marked {
-            self.event(Event { marker: test.marker, outcome: u32::from(outcome) });
+    fn follow(&mut self, test: &Test, outcome: bool) -> usize {
+        let edge = &self.decoded.edges[test.edges as usize + usize::from(outcome)];
+        if !test.marked {
+            return self.along(edge);
         }
-        Some(target)
+        self.report(edge, Event { marker: test.marker, outcome: u32::from(outcome) })
+    }
+
+    /// Goes along an edge after an event; [`STOP`], and nothing done, where a limit is reached.
+    #[inline(always)]
+    fn report(&mut self, edge: &Edge, event: Event) -> usize {
+        if self.is_remarkable(edge) || self.executor.events.len() == self.executor.events.capacity() {
+            return self.report_with_care(edge, event);
+        }
+        self.executor.events.push(event);
+        self.pass(edge)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_with_care(&mut self, edge: &Edge, event: Event) -> usize {
+        let target = self.along_with_care(edge);
+        if target != STOP {
+            self.executor.events.push(event);
+        }
+        target
     }
 
     #[inline(never)]
-    fn jump(&mut self, edge: u32) -> Option<usize> {
+    fn jump(&mut self, edge: u32) -> usize {
         self.along(&self.decoded.edges[edge as usize])
     }
 
@@ -500,28 +556,50 @@ impl Machine<'_, '_, '_, '_> {
     }
 
     /// Whether no limit is reached; then the next look is due some instructions later.
-    #[cold]
-    #[inline(never)]
     fn may_go_on(&mut self, instructions: u64) -> bool {
         self.executor.pause = self.executor.limits.instructions.min(instructions + INSTRUCTIONS_BETWEEN_LOOKS);
         instructions <= self.executor.limits.instructions && !self.executor.limits.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Goes along an edge; `None`, and nothing done, where a limit is reached.
+    /// Goes along an edge; [`STOP`], and nothing done, where a limit is reached. What hardly ever happens is apart and comes
+    /// last, so that the rest needs no registers but those that a function may use freely.
     #[inline(always)]
-    fn along(&mut self, edge: &Edge) -> Option<usize> {
+    fn along(&mut self, edge: &Edge) -> usize {
+        if self.is_remarkable(edge) {
+            return self.along_with_care(edge);
+        }
+        self.pass(edge)
+    }
+
+    /// Whether there may be more to do on an edge than to go along it.
+    #[inline(always)]
+    fn is_remarkable(&self, edge: &Edge) -> bool {
+        let limit = self.executor.instructions + u64::from(edge.cost) > self.executor.pause;
+        limit | (edge.enters_loop & self.counts_loops)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn along_with_care(&mut self, edge: &Edge) -> usize {
         let instructions = self.executor.instructions + u64::from(edge.cost);
         if instructions > self.executor.pause && !self.may_go_on(instructions) {
-            return None;
+            return STOP;
         }
         if edge.enters_loop && self.counts_loops {
             let bound = self.executor.limits.loop_iterations;
-            self.executor.frame().enter_loop(edge.block, edge.back, bound)?;
+            if self.executor.frame().enter_loop(edge.block, edge.back, bound).is_none() {
+                return STOP;
+            }
         }
-        self.executor.instructions = instructions;
+        self.pass(edge)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, edge: &Edge) -> usize {
+        self.executor.instructions += u64::from(edge.cost);
         for &(to, from) in &edge.moves {
             self.transfer(to, from);
         }
-        Some(edge.target as usize)
+        edge.target as usize
     }
 }

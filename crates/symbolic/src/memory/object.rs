@@ -144,6 +144,15 @@ impl Object {
         Some(u64::from_le_bytes(wide))
     }
 
+    /// How many bytes from here on are plain and not this one, at most so many.
+    pub(crate) fn plain_before(&self, offset: usize, stop: u8, most: usize) -> usize {
+        let Some(bytes) = self.bytes.get(offset..) else { return 0 };
+        let bytes = &bytes[..bytes.len().min(most)];
+        let count = bytes.iter().position(|&byte| byte == stop).unwrap_or(bytes.len());
+        let kinds = self.kinds(offset as u64, count as u64);
+        kinds.iter().position(|&kind| kind != PLAIN).unwrap_or(count)
+    }
+
     /// The pointer in the eight bytes here, if they hold it.
     #[inline(always)]
     pub(crate) fn read_pointer(&self, offset: usize) -> Option<Pointer> {
@@ -442,6 +451,18 @@ mod tests {
         assert_eq!(to.read_bits::<4>(4), Some(0x0807_0605));
         assert_eq!(to.read_pointer(8), Some(Pointer { object: ObjectId(3), offset: 5 }));
         assert!(matches!(to.read_piece::<8>(24), Some(Value::Undefined)));
+    }
+
+    #[test]
+    fn a_scan_ends_at_the_byte_at_what_is_not_plain_and_at_the_end() {
+        let object = mixed();
+        assert_eq!(object.plain_before(0, 4, 100), 3);
+        assert_eq!(object.plain_before(1, 4, 2), 2);
+        assert_eq!(object.plain_before(2, 1, 100), 6);
+        assert_eq!([8, 16, 24, 32, 33, usize::MAX].map(|at| object.plain_before(at, 1, 100)), [0; 6]);
+        let mut text = Object::new(4, Origin::Stack, Contents::Zero);
+        text.write_bytes(0, b"text");
+        assert_eq!([0, 3, 4, 5].map(|at| text.plain_before(at, 0, 100)), [4, 1, 0, 0]);
     }
 
     #[test]

@@ -1,17 +1,49 @@
 //! Groups of instructions that are one operation: addresses with the only access through them, loads with the extension of
-//! what they read, comparisons with their markers.
+//! what they read, updates of a number in memory, comparisons with their markers.
 
 use branchwise_program::RegisterId;
-use branchwise_program::code::{Address, Cast, CastOp, Instruction, Operand};
+use branchwise_program::code::{Address, Binary, BinaryOp, Cast, CastOp, Instruction, Operand};
 
 use super::decode::{Decoder, slot_of, unused};
 use super::fuse;
-use super::operation::{Indexed, Operation, Slot};
+use super::operation::{Indexed, Operation, Slot, Step};
 
 impl Decoder<'_> {
     /// The operation for the first of these instructions and some after it, and how many they are.
     pub(super) fn group(&mut self, instructions: &[Instruction]) -> Option<(Operation, usize)> {
-        self.access(instructions).or_else(|| self.marked(instructions))
+        self.update(instructions).or_else(|| self.access(instructions)).or_else(|| self.marked(instructions))
+    }
+
+    /// A load, a computation and a store to the same place, if nothing else reads what lies between.
+    fn update(&mut self, instructions: &[Instruction]) -> Option<(Operation, usize)> {
+        let (address, length) = self.computed(instructions).unwrap_or((None, 0));
+        let [
+            Instruction::Load { out: loaded, width, address: from },
+            Instruction::Binary(binary),
+            Instruction::Store { width: stored, value, address: to },
+            ..,
+        ] = instructions.get(length..)?
+        else {
+            return None;
+        };
+        let joined = from == to && self.only(&binary.left, *loaded) && self.only(value, binary.out);
+        if !joined || (binary.width, *stored) != (*width, *width) {
+            return None;
+        }
+        let address = match address {
+            Some((out, address)) if *from == Operand::Register(out) && self.uses[out] == 2 => address,
+            Some(_) => return None,
+            None => Indexed { base: self.slot(from)?, ..self.nowhere()? },
+        };
+        let (step, right) = (step_of(binary)?, self.slot(&binary.right)?);
+        let operation = match width {
+            8 => Operation::Update1 { step, right, address },
+            16 => Operation::Update2 { step, right, address },
+            32 => Operation::Update4 { step, right, address },
+            64 => Operation::Update8 { step, right, address },
+            _ => return None,
+        };
+        Some((operation, length + 3))
     }
 
     fn marked(&mut self, instructions: &[Instruction]) -> Option<(Operation, usize)> {
@@ -83,7 +115,7 @@ impl Decoder<'_> {
     }
 
     /// Whether an operand is this register, and nothing else reads it.
-    fn only(&self, operand: &Operand, register: RegisterId) -> bool {
+    pub(super) fn only(&self, operand: &Operand, register: RegisterId) -> bool {
         *operand == Operand::Register(register) && self.uses[register] == 1
     }
 
@@ -119,6 +151,19 @@ impl Decoder<'_> {
             }
             _ => None,
         }
+    }
+}
+
+fn step_of(binary: &Binary) -> Option<Step> {
+    match (binary.op, binary.no_signed_wrap) {
+        (BinaryOp::Add, false) => Some(Step::Add),
+        (BinaryOp::Sub, false) => Some(Step::Sub),
+        (BinaryOp::Add, true) => Some(Step::AddSigned),
+        (BinaryOp::Sub, true) => Some(Step::SubSigned),
+        (BinaryOp::And, _) => Some(Step::And),
+        (BinaryOp::Or, _) => Some(Step::Or),
+        (BinaryOp::Xor, _) => Some(Step::Xor),
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ use branchwise_program::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, 
 use super::access;
 use super::fuse::{self, Condition, MarkedSwitch};
 use super::operation::{Call, Edge, Operation, Place, Slot, Test, Three};
+use super::scan::Scan;
 use super::table::{Range as Cases, Table};
 use crate::loops::LoopExits;
 use crate::session::global_object;
@@ -24,7 +25,10 @@ pub(crate) struct Decoded {
     pub(super) edges: Vec<Edge>,
     /// Those of switches and of their markers.
     pub(super) tables: Vec<Table>,
+    /// Those of switches with their markers.
+    pub(super) marked_tables: Vec<Table<[u32; 2]>>,
     pub(super) calls: Vec<Call>,
+    pub(super) scans: Vec<Scan>,
     /// What each return hands back.
     pub(super) results: Vec<Box<[Slot]>>,
     /// By operation.
@@ -40,7 +44,7 @@ pub(crate) struct Decoded {
 /// The start of a block that is not decoded yet.
 const NOWHERE: u32 = u32::MAX;
 /// Edges through more empty blocks than this are left as they are.
-const LONGEST_CHAIN: usize = 8;
+pub(super) const LONGEST_CHAIN: usize = 8;
 
 impl Decoded {
     pub(crate) fn of(program: &Program, function: CodeFunctionId) -> Self {
@@ -57,7 +61,9 @@ impl Decoded {
                 operations: Vec::new(),
                 edges: Vec::new(),
                 tables: Vec::new(),
+                marked_tables: Vec::new(),
                 calls: Vec::new(),
+                scans: Vec::new(),
                 results: Vec::new(),
                 places: Vec::new(),
                 starts: function.blocks.ids().map(|_| NOWHERE).collect(),
@@ -126,6 +132,12 @@ impl<'f> Decoder<'f> {
             self.instructions(id, 0..count);
             self.counted -= count as isize + 1;
             return Some(next);
+        }
+        if self.is_head[id]
+            && let Some(scan) = self.scan(id, block)
+        {
+            self.decoded.scans.push(scan);
+            self.push(id, 0, 0, Operation::Scan { scan: self.decoded.scans.len() as u32 - 1 });
         }
         let tail = self.tail(block);
         self.instructions(id, 0..tail);
@@ -240,6 +252,10 @@ impl<'f> Decoder<'f> {
         let cost = if counts { (end as isize - self.counted) as u32 } else { 0 };
         self.decoded.places.push(Place { block, first: first as u32, end: end as u32, cost });
         self.decoded.operations.push(operation);
+    }
+
+    pub(super) fn block_of(&self, id: BlockId) -> &'f Block {
+        &self.function.blocks[id]
     }
 
     /// The slot of an operand of at most 64 bits.
@@ -408,12 +424,15 @@ impl<'f> Decoder<'f> {
             .map(|(entry, (case, _))| Some(Cases { first: number(*case)?, last: number(*case)?, entry }))
             .collect();
         let table = Table::of(&ranges?, unused, first + cases.len() as u32)?;
+        let joined = match outcomes {
+            Some(outcomes) => Some(outcomes.with(&table)?),
+            None => None,
+        };
         self.edges(block, &edges)?;
-        Some(match (marked, outcomes) {
-            (Some((marker, _)), Some(outcomes)) => {
-                let tables = self.table(outcomes);
-                self.table(table);
-                Operation::SwitchMarked { value, marker, tables }
+        Some(match (marked, joined) {
+            (Some((marker, _)), Some(joined)) => {
+                self.decoded.marked_tables.push(joined);
+                Operation::SwitchMarked { value, marker, table: self.decoded.marked_tables.len() as u32 - 1 }
             }
             _ => Operation::Switch { value, table: self.table(table) },
         })

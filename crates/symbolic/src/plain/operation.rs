@@ -174,6 +174,27 @@ pub(super) enum Operation {
         out: Slot,
         address: Indexed,
     },
+    /// A number, what is computed from it and another one, and that written back: `counts[i]++`.
+    Update1 {
+        step: Step,
+        right: Slot,
+        address: Indexed,
+    },
+    Update2 {
+        step: Step,
+        right: Slot,
+        address: Indexed,
+    },
+    Update4 {
+        step: Step,
+        right: Slot,
+        address: Indexed,
+    },
+    Update8 {
+        step: Step,
+        right: Slot,
+        address: Indexed,
+    },
     CopyMemory {
         to: Slot,
         from: Slot,
@@ -215,16 +236,20 @@ pub(super) enum Operation {
     BranchUle(Test),
     BranchSlt(Test),
     BranchSle(Test),
+    /// Stands for no instructions: before those of a loop that looks for a byte, iterations that can be done at once.
+    Scan {
+        scan: u32,
+    },
     /// Each entry of the table is an edge.
     Switch {
         value: Slot,
         table: u32,
     },
-    /// A switch and its marker: a table of outcomes and the table of edges behind it.
+    /// A switch and its marker: each entry of the table is an outcome and an edge.
     SwitchMarked {
         value: Slot,
         marker: MarkerId,
-        tables: u32,
+        table: u32,
     },
     /// The last operation of a block and its jump, after whose copies the result is written.
     AddJump {
@@ -259,6 +284,19 @@ pub(super) struct Three {
     pub left: Slot,
     pub right: Slot,
     pub unused: u8,
+}
+
+/// What an update does with the number in memory and another one.
+#[derive(Debug, Copy, Clone)]
+pub(super) enum Step {
+    Add,
+    Sub,
+    /// Where signed overflow is undefined.
+    AddSigned,
+    SubSigned,
+    And,
+    Or,
+    Xor,
 }
 
 /// `base + constant + index·scale`

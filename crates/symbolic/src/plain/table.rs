@@ -2,14 +2,14 @@
 
 /// What a switch does for each value of a width.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct Table<E = u32> {
     /// The value that the first entry is for.
     low: u64,
     /// 64 less the width.
     unused: u32,
-    entries: Box<[u32]>,
+    entries: Box<[E]>,
     /// For all other values.
-    otherwise: u32,
+    otherwise: E,
 }
 
 /// Numbers and what a switch does for them.
@@ -38,8 +38,21 @@ impl Table {
         Some(Table { low: low as u64, unused, entries: entries.into(), otherwise })
     }
 
+    /// What two tables say at once, if they are for the same values.
+    pub(super) fn with(&self, other: &Self) -> Option<Table<[u32; 2]>> {
+        let low = |table: &Self| table.low << table.unused;
+        if low(self) != low(other) || self.unused != other.unused || self.entries.len() != other.entries.len() {
+            return None;
+        }
+        let entries = self.entries.iter().zip(&other.entries).map(|(&first, &second)| [first, second]).collect();
+        let otherwise = [self.otherwise, other.otherwise];
+        Some(Table { low: self.low, unused: self.unused, entries, otherwise })
+    }
+}
+
+impl<E: Copy> Table<E> {
     #[inline(always)]
-    pub(super) fn entry(&self, value: u64) -> u32 {
+    pub(super) fn entry(&self, value: u64) -> E {
         let distance = value.wrapping_sub(self.low) << self.unused >> self.unused;
         self.entries.get(distance as usize).copied().unwrap_or(self.otherwise)
     }
@@ -68,6 +81,24 @@ mod tests {
                 assert_eq!(table.entry(bits), expected, "{number} of {width} bits");
             }
         }
+    }
+
+    #[test]
+    fn two_tables_for_the_same_values_are_one() {
+        let table = |low: i128, entry, otherwise, unused| {
+            Table::of(&[range(low, low, entry), range(low + 3, low + 3, entry + 1)], unused, otherwise).expect("near")
+        };
+        let outcomes = table(254, 0, 5, 56);
+        let both = outcomes.with(&table(-2, 10, 15, 56)).expect("the same eight bits");
+        for value in 0..=255 {
+            let expected = [outcomes.entry(value), table(-2, 10, 15, 56).entry(value)];
+            assert_eq!(both.entry(value), expected, "{value}");
+        }
+        assert_eq!([254, 1, 255].map(|value| both.entry(value)), [[0, 10], [1, 11], [5, 15]]);
+        assert!(outcomes.with(&table(-1, 10, 15, 56)).is_none());
+        assert!(outcomes.with(&table(254, 10, 15, 0)).is_none());
+        let longer = Table::of(&[range(254, 258, 0)], 56, 5).expect("near");
+        assert!(outcomes.with(&longer).is_none());
     }
 
     #[test]

@@ -28,23 +28,31 @@ impl Successors {
     }
 
     /// The place of what comes after an event of an activation (`None`: after its entry).
-    #[inline(always)]
-    pub(crate) fn place(&self, function: FunctionId, after: Option<Event>) -> usize {
+    fn place(&self, function: FunctionId, after: Option<Event>) -> usize {
         match after {
             None => function.index(),
             Some(event) => self.after(event),
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn after(&self, event: Event) -> usize {
+    fn after(&self, event: Event) -> usize {
         self.outcomes[event.marker] + event.outcome as usize
     }
 
     /// Whether the last marker that was found at a place is this one: then it may be the next.
-    #[inline(always)]
-    pub(crate) fn is_usual(&self, place: usize, marker: MarkerId) -> bool {
+    fn is_usual(&self, place: usize, marker: MarkerId) -> bool {
         self.last[place] == Some(marker)
+    }
+
+    /// The first of an activation's events behind `after` that is not the usual one at its place.
+    pub(crate) fn unusual(&self, function: FunctionId, after: Option<Event>, events: &[Event]) -> Option<usize> {
+        let (last, outcomes) = (self.last.as_slice(), &self.outcomes);
+        let mut place = self.place(function, after);
+        events.iter().position(|event| {
+            let usual = last[place] == Some(event.marker);
+            place = outcomes[event.marker] + event.outcome as usize;
+            !usual
+        })
     }
 
     /// Whether a marker may be the next one after an event of the same activation (`None`: after its entry).
