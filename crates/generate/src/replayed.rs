@@ -2,7 +2,7 @@
 
 use branchwise_goals::{GoalId, Ledger};
 use branchwise_replay::{Blob, Harness, NativeEnd, Observation, ReplayError};
-use branchwise_symbolic::{Output, Path, PathEnd};
+use branchwise_symbolic::{FaultKind, Output, Path, PathEnd};
 
 use crate::explore::Attempt;
 
@@ -32,9 +32,12 @@ pub(crate) fn replay(
     Ok(replayed.collect())
 }
 
-/// How many events of a native run count: behind a fault, another build may take other ways.
+/// How many events of a native run count: where a value that was never written decides, another build takes other ways.
 fn defined_events(path: &Path) -> usize {
-    if matches!(path.end, PathEnd::Fault(_)) { path.events.len() } else { usize::MAX }
+    match &path.end {
+        PathEnd::Fault(fault) if fault.kind == FaultKind::UninitialisedRead => path.events.len(),
+        _ => usize::MAX,
+    }
 }
 
 impl Replayed {
