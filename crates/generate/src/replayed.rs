@@ -63,9 +63,14 @@ impl Replayed {
             && self.attempt.path.notes.undefined.is_empty()
     }
 
-    /// How the native run differs from the prediction, if it does.
+    /// How the native run differs from the prediction, if it does. Nobody promises the order of two objects in memory:
+    /// where a path asks for it, the prediction is a guess.
     pub(crate) fn disagreement(&self) -> Option<String> {
-        disagreement(&self.attempt.path, &self.observation)
+        let comparison = Comparison { predicted: &self.attempt.path, native: &self.observation };
+        match self.attempt.path.notes.caveats.looks_at_addresses {
+            true => comparison.map_disagreement(),
+            false => comparison.disagreement(),
+        }
     }
 }
 
