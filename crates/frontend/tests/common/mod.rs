@@ -40,7 +40,8 @@ pub fn analyse_sample(toolchain: &Toolchain, path: &Path) -> Unit {
 /// Runs a program and gives its output; its failure fails the test with what it said.
 pub fn run(command: &[&str]) -> String {
     let output = Command::new(command[0]).args(&command[1..]).output().unwrap();
-    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    let said = [&output.stderr, &output.stdout].map(|said| String::from_utf8_lossy(said).into_owned());
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, said.concat());
     String::from_utf8(output.stdout).unwrap()
 }
 
