@@ -1,7 +1,5 @@
 //! Every kind of finding, with what confirms it.
 
-use std::path::Path;
-
 use serde_json::Value as Json;
 
 #[path = "support/tool.rs"]
@@ -63,10 +61,7 @@ const EXPECTED: [(&str, &str, bool, &str); 20] = [
 
 #[test]
 fn each_kind_is_found_with_an_input_and_says_what_confirms_it() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("faults.c");
-    std::fs::write(&file, PROGRAM).expect("a writable folder");
-    let json = generate(&file, folder.path());
+    let json = generate(PROGRAM);
     let findings = json["findings"].as_array().expect("findings");
     for (function, kind, confirmed, text) in EXPECTED {
         let found = findings.iter().find(|found| found["function"] == function && found["kind"] == kind);
@@ -123,10 +118,7 @@ const LOOKED_FOR: [(&str, &str, u64); 18] = [
 
 #[test]
 fn what_no_branch_tells_apart_is_looked_for() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("looked_for.c");
-    std::fs::write(&file, ONLY_LOOKED_FOR).expect("a writable folder");
-    let json = generate(&file, folder.path());
+    let json = generate(ONLY_LOOKED_FOR);
     let findings = json["findings"].as_array().expect("findings");
     for (function, kind, line) in LOOKED_FOR {
         let same = |found: &&Json| found["function"] == function && found["kind"] == kind && found["line"] == line;
@@ -169,10 +161,7 @@ char counts(char c) { c++; return c; }
 
 #[test]
 fn what_is_guarded_is_no_finding_and_few_conditions_are_asked_for() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("guarded.c");
-    std::fs::write(&file, GUARDED).expect("a writable folder");
-    let json = generate(&file, folder.path());
+    let json = generate(GUARDED);
     assert_eq!(json["findings"], serde_json::json!([]));
     for function in json["functions"].as_array().expect("functions") {
         let asked = function["work"]["fault_queries"].as_u64().expect("a number");
@@ -211,6 +200,9 @@ fn the_number_of_conditions_asked_for_is_bounded() {
     assert_eq!((none, same, listed), (0, summary, 0));
 }
 
-fn generate(file: &Path, folder: &Path) -> Json {
-    tool::generate(file, &["--steps", "1000"], &[], folder).json().expect("a report")
+fn generate(text: &str) -> Json {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("faults.c");
+    std::fs::write(&file, text).expect("a writable folder");
+    tool::generate(&file, &["--steps", "1000"], &[], folder.path()).json().expect("a report")
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use branchwise_goals::{Goal, Verdict};
+use branchwise_program::FunctionId;
 use branchwise_program::map::{Map, Place};
-use branchwise_program::{FunctionId, Id};
 use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, ReplayError, TestCase};
 
 use crate::result::{Disagreement, FunctionReport, ReplaySummary};
@@ -88,12 +88,12 @@ impl Comparison<'_> {
 
     fn function(&mut self, function: FunctionId) {
         let mut outcomes: BTreeMap<Key, Outcomes> = BTreeMap::new();
-        let runs = self.map.functions[function].cfg.reached_from_entry();
+        let never_run = self.map.never_run(function);
         for goal in self.report.goals.iter().filter(|goal| goal.goal.function == function) {
             let entry = outcomes.entry(self.key(&goal.goal)).or_default();
             entry.goals += 1;
             entry.covered_goals += u64::from(matches!(goal.verdict, Verdict::Covered { .. }));
-            entry.never_run += u64::from(!runs[self.map.markers[goal.goal.marker].node.index()]);
+            entry.never_run += u64::from(never_run.contains(&goal.goal.marker));
         }
         if let Some(measured) = self.coverage.function_named(&self.map.functions[function].symbol) {
             count_regions(measured, &mut outcomes);

@@ -239,7 +239,9 @@ impl<'a> Unit<'_, 'a> {
         let findings = findings(program, &replayed, &kept);
         let closest =
             tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
-        let judge = Judge { program, routes, function, rounds, counters, closest };
+        let goal_functions: BTreeSet<FunctionId> = ledger.goals().map(|(_, goal)| goal.function).collect();
+        let never_run = goal_functions.into_iter().flat_map(|function| program.map.never_run(function)).collect();
+        let judge = Judge { program, routes, function, never_run, rounds, counters, closest };
         if let Some(trouble) = unsatisfied(&judge) {
             return FunctionReport { work: work(counters), ..troubled(function, ledger, trouble) };
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::code::Location;
 use branchwise_program::map::FeedOrigin;
-use branchwise_program::{FunctionId, Id, Program};
+use branchwise_program::{FunctionId, MarkerId, Program};
 use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
@@ -22,6 +22,8 @@ pub(crate) struct Judge<'a> {
     pub program: &'a Program,
     pub routes: &'a Routes,
     pub function: FunctionId,
+    /// Markers of the goals that no way of the graph leads to.
+    pub never_run: BTreeSet<MarkerId>,
     /// Of every round, the last one with the largest bounds.
     pub rounds: &'a [Limitations],
     pub counters: &'a Counters,
@@ -51,10 +53,7 @@ impl Judge<'_> {
 
     /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
     fn never_runs(&self, goal: &Goal) -> bool {
-        let map = &self.program.map;
-        let node = map.markers[goal.marker].node;
-        !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
-            && !map.functions[goal.function].cfg.reached_from_entry()[node.index()]
+        self.never_run.contains(&goal.marker) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
     }
 
     fn after_round(&self, round: &Limitations, guidance: &Guidance) -> Verdict {

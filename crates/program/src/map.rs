@@ -504,6 +504,13 @@ impl Map {
         own.into_iter().chain(stubs).collect()
     }
 
+    /// The markers of a function that no way of its graph leads to.
+    pub fn never_run(&self, function: FunctionId) -> BTreeSet<MarkerId> {
+        let Function { cfg, markers, .. } = &self.functions[function];
+        let reached = cfg.reached_from_entry();
+        markers.iter().copied().filter(|&marker| !reached[self.markers[marker].node.index()]).collect()
+    }
+
     /// What limits the inputs of a function, if anything does.
     pub fn domain(&self, function: FunctionId) -> Option<&Domain> {
         self.domains.get(&function)

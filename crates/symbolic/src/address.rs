@@ -163,8 +163,10 @@ impl Executor<'_, '_> {
 
     /// The distance of two pointers into one object; `None` if they point to different ones.
     fn difference(&mut self, left: &Value, right: &Value) -> Step<Option<Value>> {
-        let left = self.settled_target(left)?;
-        let right = self.settled_target(right)?;
+        let (left, right) = (self.targets(left), self.targets(right));
+        let (Some(left), Some(right)) = (self.settled_target(&left)?, self.settled_target(&right)?) else {
+            return Ok(None);
+        };
         if left.object != right.object {
             return Ok(None);
         }
@@ -172,16 +174,15 @@ impl Executor<'_, '_> {
         Ok(Some(self.term_value(term)))
     }
 
-    /// Which of its targets a pointer has on this path, null among them.
-    fn settled_target(&mut self, pointer: &Value) -> Step<Target> {
-        let targets = self.targets(pointer);
-        let Some((last, others)) = targets.split_last() else { unreachable!("a pointer has a target") };
+    /// Which of these targets a pointer has on this path.
+    pub(crate) fn settled_target(&mut self, targets: &[Target]) -> Step<Option<Target>> {
+        let Some((last, others)) = targets.split_last() else { return Ok(None) };
         for target in others {
             if self.decide(target.guard, [AlternativeKind::Continue; 2])? {
-                return Ok(*target);
+                return Ok(Some(*target));
             }
         }
-        Ok(*last)
+        Ok(Some(*last))
     }
 
     /// Alignment tests: objects are aligned to 16 bytes, so the low bits come from the offset alone.
@@ -278,15 +279,10 @@ impl Executor<'_, '_> {
                 return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
             }
         }
-        let Some((last, others)) = objects.split_last() else {
-            return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
-        };
-        for target in others {
-            if self.decide(target.guard, [AlternativeKind::Continue; 2])? {
-                return Ok(*target);
-            }
+        match self.settled_target(&objects)? {
+            Some(target) => Ok(target),
+            None => self.fail(FaultKind::NullDereference, "null pointer dereferenced"),
         }
-        Ok(*last)
     }
 
     fn resolve_target(&mut self, target: Target, size: u64, access: Access) -> Step<Spot> {

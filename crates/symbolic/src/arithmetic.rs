@@ -5,6 +5,7 @@ use branchwise_program::code::{Binary, BinaryOp, Cast, CastOp, Compare, CompareO
 
 use crate::executor::{Executor, Step};
 use crate::path::{AlternativeKind, FaultKind};
+use crate::plain::compare_bits;
 use crate::value::{Value, signed, truncate};
 
 impl Executor<'_, '_> {
@@ -146,7 +147,8 @@ impl Executor<'_, '_> {
         let right = self.wide_value(&compare.right, compare.width);
         let value = match (&left, &right) {
             (Value::Bits(left), Value::Bits(right)) => {
-                Value::Bits(u64::from(compare_bits(compare.op, compare.width, *left, *right)))
+                let unused = 64_u32.saturating_sub(compare.width);
+                Value::Bits(u64::from(compare_bits(compare.op, *left, *right, unused)))
             }
             (Value::Undefined, _) | (_, Value::Undefined) => Value::Undefined,
             _ => match self.pointer_compare(compare.op, &left, &right) {
@@ -244,22 +246,6 @@ fn overflows(op: BinaryOp, width: u32, left: u64, right: u64) -> bool {
     };
     let limit = 1_i128 << (width - 1);
     exact < -limit || exact >= limit
-}
-
-fn compare_bits(op: CompareOp, width: u32, left: u64, right: u64) -> bool {
-    let (l, r) = (signed(left, width), signed(right, width));
-    match op {
-        CompareOp::Eq => left == right,
-        CompareOp::Ne => left != right,
-        CompareOp::Ult => left < right,
-        CompareOp::Ule => left <= right,
-        CompareOp::Ugt => left > right,
-        CompareOp::Uge => left >= right,
-        CompareOp::Slt => l < r,
-        CompareOp::Sle => l <= r,
-        CompareOp::Sgt => l > r,
-        CompareOp::Sge => l >= r,
-    }
 }
 
 fn term_op(op: BinaryOp) -> TermOp {

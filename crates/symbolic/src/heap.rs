@@ -141,14 +141,7 @@ impl Executor<'_, '_> {
     }
 
     fn releasable_target(&mut self, targets: &[Target]) -> Step<Option<ObjectId>> {
-        let Some((last, others)) = targets.split_last() else { return Ok(None) };
-        let mut chosen = last;
-        for target in others {
-            if self.decide(target.guard, [AlternativeKind::Continue; 2])? {
-                chosen = target;
-                break;
-            }
-        }
+        let Some(chosen) = self.settled_target(targets)? else { return Ok(None) };
         let offset = self.term_value(chosen.offset);
         let offset = self.concretise(&offset, 64)?;
         match chosen.object {

@@ -25,6 +25,7 @@ mod operation;
 mod scan;
 mod table;
 
+pub(crate) use bits::compare_bits;
 pub(crate) use decode::Decoded;
 use operation::{Edge, Indexed, Operation, Slot, Step, Test, Three, Window};
 pub(crate) use operation::{Place, WINDOW};
@@ -460,7 +461,7 @@ impl Machine<'_, '_, '_, '_> {
     #[inline(never)]
     fn mark_compare(&mut self, at: usize, op: CompareOp, three: &Three, marker: MarkerId) -> Option<usize> {
         let (left, right) = self.comparable(three.left, three.right)?;
-        let outcome = bits::compare(op, left, right, u32::from(three.unused));
+        let outcome = bits::compare_bits(op, left, right, u32::from(three.unused));
         self.executor.events.push(Event { marker, outcome: u32::from(outcome) });
         self.set(three.out, Value::Bits(u64::from(outcome)));
         Some(at + 1)

@@ -137,7 +137,8 @@ pub(super) fn sign_extend(bits: u64, unused_from: u8, unused_to: u8) -> u64 {
     wrapped(signed(bits, u32::from(unused_from)) as u64, u32::from(unused_to))
 }
 
-pub(super) fn compare(op: CompareOp, left: u64, right: u64, unused: u32) -> bool {
+/// `unused`: how many of the 64 bits the values do not have.
+pub(crate) fn compare_bits(op: CompareOp, left: u64, right: u64, unused: u32) -> bool {
     let numbers = (signed(left, unused), signed(right, unused));
     match op {
         CompareOp::Eq => left == right,
@@ -200,9 +201,9 @@ mod tests {
         for (op, expected) in
             [(Eq, 0), (Ne, 1), (Ult, 0), (Ule, 0), (Ugt, 1), (Uge, 1), (Slt, 1), (Sle, 1), (Sgt, 0), (Sge, 0)]
         {
-            assert_eq!(u8::from(compare(op, 0xff, 1, 56)), expected, "{op:?}: -1 and 1, 255 and 1");
+            assert_eq!(u8::from(compare_bits(op, 0xff, 1, 56)), expected, "{op:?}: -1 and 1, 255 and 1");
             let equal = u8::from(matches!(op, Eq | Ule | Uge | Sle | Sge));
-            assert_eq!(u8::from(compare(op, 0xff, 0xff, 56)), equal, "{op:?} of the same");
+            assert_eq!(u8::from(compare_bits(op, 0xff, 0xff, 56)), equal, "{op:?} of the same");
         }
     }
 
