@@ -59,9 +59,9 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, default_value_t = Criterion::Branch)]
     pub criterion: Criterion,
 
-    /// How paths are chosen
-    #[arg(long, value_enum, default_value_t = Strategy::Concolic)]
-    pub strategy: Strategy,
+    /// How paths are chosen [default: hybrid]
+    #[arg(long, value_enum)]
+    pub strategy: Option<Strategy>,
 
     /// Time for each function [default: 10]
     #[arg(long = "time", value_name = "SECONDS", value_parser = seconds)]
@@ -245,8 +245,22 @@ pub enum Criterion {
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
 pub enum Strategy {
-    /// From the path of one input to its neighbours, those nearest to an open goal first
+    /// Single paths, and where these reach nothing new, all ways at once
+    Hybrid,
+    /// All ways at once from the start: one formula over all paths to a branch; then single paths for what that leaves
+    Tree,
+    /// Single paths: from that of one input to its neighbours, those nearest to an open goal first
     Concolic,
+}
+
+impl From<Strategy> for branchwise_generate::Strategy {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Hybrid => Self::Hybrid,
+            Strategy::Tree => Self::Tree,
+            Strategy::Concolic => Self::Concolic,
+        }
+    }
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]

@@ -91,12 +91,13 @@ fn run(
 fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<AtomicBool>) -> Settings {
     let defaults = Settings::default();
     let time = arguments.time.map(Duration::from_secs_f64);
+    let strategy = arguments.strategy.map(branchwise_generate::Strategy::from);
     // A time on the command line is a budget instead of the file's steps.
     let steps = arguments.steps.or(if time.is_some() { None } else { config.defaults.steps });
     let given = time.is_some() || arguments.steps.is_some();
     let functions = config.function_settings().into_iter().map(|(name, own)| {
         let own = if given { FunctionSettings { time: None, steps: None, ..own } } else { own };
-        (name, FunctionSettings { seed: arguments.seed.or(own.seed), ..own })
+        (name, FunctionSettings { seed: arguments.seed.or(own.seed), strategy: strategy.or(own.strategy), ..own })
     });
     Settings {
         time: time.or(config.defaults.time).unwrap_or(defaults.time),
@@ -107,6 +108,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         worker: std::env::current_exe().ok(),
         interrupt: Arc::clone(interrupted),
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
+        strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
 }

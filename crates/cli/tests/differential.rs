@@ -149,10 +149,14 @@ fn differences(seed: u64, size: Size) -> Vec<String> {
 
 fn compare(program: &Program, size: Size, path: &Path, folder: &Path) -> Result<Vec<String>, String> {
     let steps = if size == Size::Small { "600" } else { "60" };
-    let run = tool::generate(path, &["--function", "f", "--steps", steps], &["-w".to_string()], folder);
-    let json = run.json()?;
-    let mut wrong = report_differences(&json);
-    wrong.extend(wrongly_infeasible(&json, &native_counts(program, size, folder)?));
+    let counts = native_counts(program, size, folder)?;
+    let mut wrong = Vec::new();
+    for strategy in ["concolic", "tree"] {
+        let arguments = ["--function", "f", "--steps", steps, "--strategy", strategy];
+        let json = tool::generate(path, &arguments, &["-w".to_string()], folder).json()?;
+        let found = report_differences(&json).into_iter().chain(wrongly_infeasible(&json, &counts));
+        wrong.extend(found.map(|what| format!("--strategy {strategy}: {what}")));
+    }
     Ok(wrong)
 }
 

@@ -25,6 +25,7 @@ pub use answer::{Answer, Evidence, Layer, Reason, Solved, Statistics};
 pub use display::Displayed;
 pub use floats::{FloatOp, float_value};
 pub use hash::{FastHasher, FastMap};
+pub use layers::{Bounds, bounds, excluded_by_bounds};
 pub use library::MathFunction;
 pub use model::{Evaluator, Model, evaluate, holds};
 pub use smt::{Workers, smt_worker_main};

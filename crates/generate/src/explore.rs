@@ -22,6 +22,7 @@ use crate::footprint::Footprint;
 use crate::settings::{Bounds, FindingsMode, Settings};
 
 mod faults;
+mod unite;
 
 pub(crate) use faults::FaultRecord;
 use faults::Suspects;
@@ -74,6 +75,21 @@ impl<'a> Budget<'a> {
         Solver::new(SolverSettings { limits, workers, interrupt: self.alarm.flag().clone() })
     }
 
+    /// A part of what is left, for one undertaking.
+    fn part(&self, share: f64) -> Part {
+        let slack = if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 };
+        let alarm = match self.settings.steps {
+            Some(_) => Alarm::on(&self.settings.interrupt),
+            None => {
+                let left = self.settings.time.saturating_sub(self.started.elapsed());
+                Alarm::at(Instant::now() + left.mul_f64(share), &self.settings.interrupt)
+            }
+        };
+        let steps =
+            self.settings.steps.map_or(u64::MAX, |steps| (steps.saturating_sub(self.steps) as f64 * share) as u64);
+        Part { alarm, steps, slack }
+    }
+
     fn memory(&self) -> u64 {
         self.settings.memory_megabytes.saturating_mul(1 << 20)
     }
@@ -91,6 +107,28 @@ impl<'a> Budget<'a> {
             Some(steps) => self.steps as f64 / steps.max(1) as f64,
             None => time,
         }
+    }
+}
+
+/// What one undertaking within a function's budget may spend.
+struct Part {
+    alarm: Alarm,
+    steps: u64,
+    slack: u64,
+}
+
+impl Part {
+    fn flag(&self) -> &std::sync::atomic::AtomicBool {
+        self.alarm.flag()
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
+        let limits = Limits { milliseconds: limits.milliseconds * self.slack, ..limits };
+        Solver::new(SolverSettings { limits, workers, interrupt: self.alarm.flag().clone() })
     }
 }
 
@@ -115,6 +153,8 @@ pub(crate) struct Limitations {
     pub interrupted: bool,
     /// It ended at the memory limit.
     pub out_of_memory: bool,
+    /// All ways were followed at once, not one path after the other.
+    pub united: bool,
 }
 
 /// A point behind which something was not explored, and why. It matters for the goals that can follow it.
@@ -220,6 +260,13 @@ pub(crate) struct Exploration<'a, 'p> {
     quick: Option<Solver>,
     footprint: Footprint,
     counters: &'a mut Counters,
+    /// All ways were followed at once, what limits the conclusions from that, and whether these are all that is to know
+    /// within the bounds.
+    united: bool,
+    union: Option<Limitations>,
+    settled: bool,
+    /// Steps that were spent when a goal was reached last.
+    last_progress: u64,
 }
 
 /// What all rounds of one function add to, beside the ledger.
@@ -277,6 +324,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
             quick: None,
             footprint: Footprint::default(),
             counters: found.counters,
+            united: false,
+            union: None,
+            settled: false,
+            last_progress: budget.steps,
         }
     }
 
@@ -284,6 +335,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
     pub(crate) fn run(&mut self, budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
         self.execute(Model::new(), false, budget, on_goals);
         while !self.is_over(budget, share) {
+            if self.should_unite(budget) {
+                self.unite(budget, on_goals);
+                continue;
+            }
             let solved = match self.frontier.next(&self.tree, self.ledger) {
                 Some(candidate) => self.solve(candidate).map(|model| (candidate, model)),
                 None => match self.undecided.pop_front() {
@@ -312,7 +367,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
         // Only then can another round do better than going on with this one.
         let share = if self.limitations.could_go_further() { share } else { 1.0 };
-        self.must_stop(budget) || budget.spent() >= share
+        self.must_stop(budget) || self.settled || budget.spent() >= share
     }
 
     fn must_stop(&mut self, budget: &Budget<'_>) -> bool {
@@ -348,6 +403,23 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let solvers = [Some(&self.solver), self.patient.as_ref(), self.quick.as_ref()];
         for (layer, count) in solvers.into_iter().flatten().flat_map(|solver| &solver.statistics().queries) {
             *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
+        }
+    }
+
+    fn count_calls(&mut self, solver: &Solver) {
+        for (layer, count) in &solver.statistics().queries {
+            *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
+        }
+    }
+
+    fn run_limits<'b>(&self, budget: &'b Budget<'_>) -> RunLimits<'b> {
+        RunLimits {
+            instructions: self.bounds.instructions,
+            loop_iterations: self.bounds.loop_iterations,
+            call_depth: self.bounds.call_depth,
+            standard_input: self.bounds.standard_input,
+            terms: self.footprint.room_for_terms(budget.memory()),
+            interrupt: budget.alarm.flag(),
         }
     }
 
@@ -426,14 +498,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn run_path(&mut self, model: &Model, budget: &mut Budget<'_>) -> Path {
-        let limits = RunLimits {
-            instructions: self.bounds.instructions,
-            loop_iterations: self.bounds.loop_iterations,
-            call_depth: self.bounds.call_depth,
-            standard_input: self.bounds.standard_input,
-            terms: self.footprint.room_for_terms(budget.memory()),
-            interrupt: budget.alarm.flag(),
-        };
+        let limits = self.run_limits(budget);
         let path = self.session.run(model, &limits);
         budget.steps += 1 + path.instructions / INSTRUCTIONS_PER_STEP;
         self.counters.paths += 1;
@@ -454,6 +519,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.counters.accepted += 1;
         let fresh = self.ledger.note(&path.events);
         if !fresh.is_empty() {
+            self.last_progress = budget.steps;
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
             self.frontier.goals_changed(&self.tree, self.ledger, guidance);
             on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());

@@ -22,6 +22,7 @@ pub struct Settings {
     pub interrupt: Arc<AtomicBool>,
     pub scope: Scope,
     pub findings: FindingsMode,
+    pub strategy: Strategy,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -32,6 +33,7 @@ pub struct FunctionSettings {
     pub time: Option<Duration>,
     pub steps: Option<u64>,
     pub seed: Option<u64>,
+    pub strategy: Option<Strategy>,
 }
 
 impl Settings {
@@ -42,6 +44,7 @@ impl Settings {
             settings.time = own.time.unwrap_or(self.time);
             settings.steps = own.steps.or(if own.time.is_some() { None } else { self.steps });
             settings.seed = own.seed.unwrap_or(self.seed);
+            settings.strategy = own.strategy.unwrap_or(self.strategy);
         }
         settings
     }
@@ -55,6 +58,18 @@ pub enum Scope {
     Unit,
     /// Its own and those of every function that it can reach.
     Reachable,
+}
+
+/// How ways through a function are chosen.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// One path after the other, and all ways at once where that does not get on.
+    #[default]
+    Hybrid,
+    /// All ways at once from the start, then one path after the other for what that leaves.
+    Tree,
+    /// One path after the other.
+    Concolic,
 }
 
 /// What is done about bad ends and undefined behaviour.
@@ -80,6 +95,7 @@ impl Default for Settings {
             interrupt: Arc::default(),
             scope: Scope::Unit,
             findings: FindingsMode::Search,
+            strategy: Strategy::Hybrid,
             functions: BTreeMap::new(),
         }
     }

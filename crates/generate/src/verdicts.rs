@@ -43,12 +43,14 @@ impl Judge<'_> {
             });
         }
         let guidance = Guidance::new(self.routes, self.function, &Ledger::new(vec![goal.clone()]));
-        let mut verdicts = self.rounds.iter().rev().map(|round| self.after_round(round, &guidance));
-        let last = verdicts.next().unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None));
-        match last {
-            Verdict::Unknown(_) => verdicts.find(|verdict| !matches!(verdict, Verdict::Unknown(_))).unwrap_or(last),
-            decided => decided,
-        }
+        let verdicts = self.rounds.iter().rev().map(|round| self.after_round(round, &guidance));
+        // Of equally strong verdicts the first, which is that of the last round.
+        let strongest = verdicts.min_by_key(|verdict| match verdict {
+            Verdict::Covered { .. } | Verdict::Infeasible(_) => 0,
+            Verdict::InfeasibleWithinBounds { .. } => 1,
+            Verdict::Unknown(_) => 2,
+        });
+        strongest.unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None))
     }
 
     /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
@@ -154,7 +156,11 @@ impl Judge<'_> {
             assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
         }
         Evidence {
-            proof: "every path that could lead there was executed or its condition refuted".to_string(),
+            proof: match round.united {
+                false => "every path that could lead there was executed or its condition refuted".to_string(),
+                true => "the condition under which any path leads there, one formula over all paths, was refuted"
+                    .to_string(),
+            },
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
             assumptions,

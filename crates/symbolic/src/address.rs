@@ -136,6 +136,23 @@ impl Executor<'_, '_> {
         self.pointer_of(targets)
     }
 
+    /// The same, each place once.
+    pub(crate) fn one_of_two(&mut self, condition: TermId, then: &Value, otherwise: &Value) -> Value {
+        let negation = self.session.terms.not(condition);
+        let mut targets: Vec<Target> = Vec::new();
+        for (guard, value) in [(condition, then), (negation, otherwise)] {
+            for target in self.targets(value) {
+                let guard = self.session.terms.and(guard, target.guard);
+                let place = |known: &&mut Target| (known.object, known.offset) == (target.object, target.offset);
+                match targets.iter_mut().find(place) {
+                    Some(known) => known.guard = self.session.terms.or(known.guard, guard),
+                    None => targets.push(Target { guard, ..target }),
+                }
+            }
+        }
+        self.pointer_of(targets)
+    }
+
     pub(crate) fn is_pointer(value: &Value) -> bool {
         matches!(value, Value::Pointer(_) | Value::Choice(_))
     }
@@ -347,7 +364,12 @@ impl Executor<'_, '_> {
         }
         if self.decide_fault(outside, FaultKind::OutOfBounds)? {
             // In a precondition no fault is looked for: that some index lies behind the bound must count at once.
-            let offset = if self.in_precondition() { object_size } else { self.evaluate(offset) as u64 };
+            // Of many ways at once, those behind the bound are apart already.
+            let offset = match (self.in_precondition(), self.unites()) {
+                (true, _) => object_size,
+                (false, true) => u64::MAX,
+                (false, false) => self.evaluate(offset) as u64,
+            };
             return self.out_of_bounds(id, offset);
         }
         Ok(())
@@ -494,7 +516,7 @@ impl Executor<'_, '_> {
         self.pointer_of(targets)
     }
 
-    fn input_object(&mut self, id: ShapeId) -> ObjectId {
+    pub(crate) fn input_object(&mut self, id: ShapeId) -> ObjectId {
         if let Some(&object) = self.shape_objects.get(&id) {
             return object;
         }
@@ -518,8 +540,20 @@ impl Executor<'_, '_> {
             let stride = self.stride(offset, 16);
             (stride.residue % stride.modulus, stride.modulus, last)
         });
-        let places: Vec<u64> = (first..=last).step_by(step as usize).take(most + 1).collect();
+        let (low, high) = self.known_bounds(offset).unwrap_or((0, u64::MAX));
+        // The first place that is not below the bound.
+        let first = first + low.saturating_sub(first).div_ceil(step) * step;
+        let places: Vec<u64> = (first..=last.min(high)).step_by(step as usize).take(most + 1).collect();
         (places.len() <= most).then_some(places)
+    }
+
+    /// Bounds of an offset that the condition of the present way implies. A single path is not worth it: its condition
+    /// grows with every decision.
+    fn known_bounds(&self, offset: TermId) -> Option<(u64, u64)> {
+        let union = self.union.as_ref()?;
+        let facts: Vec<TermId> = union.domain.iter().chain(&union.condition).copied().collect();
+        let bounds = branchwise_constraints::bounds(&self.session.terms, &facts, offset)?;
+        Some((u64::try_from(bounds.unsigned.0).ok()?, u64::try_from(bounds.unsigned.1).ok()?))
     }
 
     /// The term is `residue` modulo `modulus`.

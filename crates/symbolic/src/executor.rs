@@ -39,7 +39,7 @@ pub(crate) struct Executor<'s, 'p> {
     /// Start of the innermost frame's registers.
     pub base: usize,
     /// Conditions that this path has decided, and their negations.
-    decided: HashMap<TermId, bool>,
+    pub decided: HashMap<TermId, bool>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
@@ -75,6 +75,19 @@ pub(crate) struct Executor<'s, 'p> {
     pub variable_arguments: BTreeMap<usize, VariableArguments>,
     /// The instruction being executed, within the innermost frame's block.
     pub instruction: u32,
+    /// Where no model leads, and the ways of all inputs are followed at once ([`crate::united`]).
+    pub union: Option<InUnion>,
+}
+
+/// What is to know of the one of many ways that is being followed.
+#[derive(Debug, Default)]
+pub(crate) struct InUnion {
+    /// What holds for all inputs.
+    pub domain: Vec<TermId>,
+    /// What an input must satisfy to come here.
+    pub condition: Vec<TermId>,
+    /// The alternatives at which execution stopped because no model leads.
+    pub forked: Option<Vec<Alternative>>,
 }
 
 /// What two pointers might both point to.
@@ -127,6 +140,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             pause: 0,
             variable_arguments: BTreeMap::new(),
             instruction: 0,
+            union: None,
             session,
         }
     }
@@ -154,6 +168,11 @@ impl<'s, 'p> Executor<'s, 'p> {
             possible: self.possible.all,
             instructions: self.instructions,
         }
+    }
+
+    /// Whether no model leads.
+    pub(crate) fn unites(&self) -> bool {
+        self.union.is_some()
     }
 
     pub(crate) fn frame(&mut self) -> &mut Frame<'p> {
@@ -243,7 +262,10 @@ impl<'s, 'p> Executor<'s, 'p> {
     pub(crate) fn event(&mut self, event: Event) {
         let frame = self.frame();
         let (function, after) = (frame.map_function, frame.last_event.replace(event));
-        if function.is_none_or(|function| !self.session.map_allows(function, after, event.marker)) {
+        let others = std::mem::take(&mut frame.other_events);
+        let mut before = [after].into_iter().chain(others);
+        let follows = |function| before.any(|after| self.session.map_allows(function, after, event.marker));
+        if !function.is_some_and(follows) {
             self.notes.caveats.off_the_map.get_or_insert(event);
         }
         self.events.push(event);
@@ -270,6 +292,9 @@ impl<'s, 'p> Executor<'s, 'p> {
         if alternatives.iter().any(|alternative| self.session.is_garbage(alternative.constraint)) {
             return self.fail(FaultKind::UninitialisedRead, "a value that was never written decides what happens next");
         }
+        if self.unites() {
+            return self.choose_or_fork(alternatives);
+        }
         let mut taken = None;
         for (index, alternative) in alternatives.iter().enumerate() {
             let holds = taken.is_none()
@@ -291,24 +316,41 @@ impl<'s, 'p> Executor<'s, 'p> {
         Ok(taken)
     }
 
+    /// Without a model: the alternative that was decided before the step began, or else the step ends here, to be repeated
+    /// for each of them.
+    fn choose_or_fork(&mut self, alternatives: Vec<Alternative>) -> Step<usize> {
+        let decided = |alternative: &Alternative| self.decided.get(&alternative.constraint) == Some(&true);
+        if let Some(index) = alternatives.iter().position(decided) {
+            return Ok(index);
+        }
+        if let Some(union) = &mut self.union {
+            union.forked = Some(alternatives);
+        }
+        Err(Box::new(PathEnd::Interrupted))
+    }
+
     pub(crate) fn decision_count(&self) -> usize {
         self.decisions.len()
     }
 
-    fn positions(&self) -> Rc<[Position]> {
+    pub(crate) fn positions(&self) -> Rc<[Position]> {
         // The function under test is still to come: everything can follow.
         if self.in_precondition() {
             return Rc::new([]);
         }
-        let position =
-            |frame: &Frame<'p>| frame.map_function.map(|function| Position { function, after: frame.last_event });
+        let position = |frame: &Frame<'p>| {
+            let events = frame.other_events.iter().copied().chain([frame.last_event]);
+            let events: Vec<Option<Event>> = events.collect();
+            let function = frame.map_function;
+            events.into_iter().filter_map(move |after| Some(Position { function: function?, after }))
+        };
         // Behind the outermost frame wait the calls to come.
         let to_come = (self.calls_to_come > 0).then_some(Position { function: self.session.function, after: None });
-        to_come.into_iter().chain(self.frames.iter().filter_map(position)).collect()
+        to_come.into_iter().chain(self.frames.iter().flat_map(position)).collect()
     }
 
     /// A decision in a block that may leave a loop: this iteration need not have been.
-    fn note_open_loops(&mut self) {
+    pub(crate) fn note_open_loops(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
         for &head in frame.decoded.exits.left_by(frame.block) {
             match frame.loops.iter_mut().find(|count| count.head == head) {
@@ -325,6 +367,9 @@ impl<'s, 'p> Executor<'s, 'p> {
             return Ok(*bits);
         }
         let term = self.as_term(value, width);
+        if self.unites() {
+            return self.unsupported("a number that must be known, on many ways at once");
+        }
         let chosen = self.evaluate(term);
         for index in 0.. {
             let candidate = self.session.concrete_value(term, index, chosen);

@@ -19,6 +19,7 @@ pub(crate) struct Frames<'p> {
 }
 
 /// An activation of a function.
+#[derive(Clone)]
 pub(crate) struct Frame<'p> {
     pub function: CodeFunctionId,
     pub map_function: Option<FunctionId>,
@@ -30,12 +31,26 @@ pub(crate) struct Frame<'p> {
     /// Where the caller wants the results.
     pub outs: &'p [RegisterId],
     pub last_event: Option<Event>,
-    pub switched: Option<TermId>,
+    /// What else may have been the last event, where many ways are followed at once.
+    pub other_events: Vec<Option<Event>>,
+    pub switched: Option<Switched>,
     pub decoded: Rc<Decoded>,
     pub loops: Vec<LoopCount>,
+    /// The loops around the block, outermost first, and how often each has begun anew. Kept only where many ways are
+    /// followed at once.
+    pub passes: Vec<(BlockId, u64)>,
+}
+
+/// The value that the marker of a switch has just decided.
+#[derive(Debug, Copy, Clone)]
+pub(crate) struct Switched {
+    pub term: TermId,
+    /// A value with the label that was taken; `None` for the default.
+    pub value: Option<u64>,
 }
 
 /// How often a loop went on although its end was open.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoopCount {
     pub head: BlockId,
     pub iterations: u64,
@@ -82,9 +97,11 @@ impl<'p> Frames<'p> {
                 stack_objects: Vec::new(),
                 outs,
                 last_event: None,
+                other_events: Vec::new(),
                 switched: None,
                 decoded,
                 loops: Vec::new(),
+                passes: Vec::new(),
             });
             return;
         };
@@ -94,6 +111,14 @@ impl<'p> Frames<'p> {
         (frame.last_event, frame.switched) = (None, None);
         frame.stack_objects.clear();
         frame.loops.clear();
+        frame.other_events.clear();
+        frame.passes.clear();
+    }
+
+    /// These activations instead of the present ones.
+    pub(crate) fn replace(&mut self, frames: Vec<Frame<'p>>) {
+        self.depth = frames.len();
+        self.all = frames;
     }
 
     /// The innermost activation ends.

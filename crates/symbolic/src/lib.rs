@@ -29,6 +29,7 @@ mod session;
 mod step;
 mod streams;
 mod tables;
+mod united;
 mod value;
 mod varargs;
 
@@ -40,3 +41,4 @@ pub use path::{
 pub use possible::PossibleFault;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};
+pub use united::{Quest, Union, UnionLimits, UnionObstacle, UnionObstacleKind, UnionWork};

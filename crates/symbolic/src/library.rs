@@ -82,6 +82,7 @@ impl Executor<'_, '_> {
         match pointer {
             Value::Pointer(pointer) => self.size_of(pointer.object).saturating_sub(pointer.offset),
             Value::Function(_) => u64::MAX,
+            Value::Choice(_) if self.unites() => u64::MAX,
             Value::Choice(choice) => {
                 let targets = self.memory.targets(*choice).to_vec();
                 let taken = targets.into_iter().find(|target| self.evaluate(target.guard) == 1);
@@ -101,7 +102,7 @@ impl Executor<'_, '_> {
     fn size_of(&mut self, id: ObjectId) -> u64 {
         let Some(object) = self.memory.get(id) else { return 0 };
         let (size, symbolic) = (object.size, object.symbolic_size);
-        symbolic.map_or(size, |term| self.evaluate(term) as u64)
+        symbolic.filter(|_| !self.unites()).map_or(size, |term| self.evaluate(term) as u64)
     }
 
     /// The text of a string literal of a model.

@@ -10,8 +10,10 @@ use crate::inputs::ShapeId;
 use crate::session::Session;
 use crate::value::{Choice, ObjectId, Pointer, Target, Value};
 
+mod join;
 mod object;
 
+pub(crate) use join::Counterpart;
 pub(crate) use object::Object;
 
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub(crate) struct Memory {
     targets: Vec<Target>,
     /// Stack objects whose lifetime is over, for their buffers.
     spare: Vec<Rc<Object>>,
+    /// Tells the objects that this path makes from those of paths that it has a beginning in common with.
+    lineage: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -34,6 +38,8 @@ struct Entry {
     /// Whether this path has read and written it, and which accesses need no check but that of the bounds. Zero when its
     /// lifetime is over.
     permits: u8,
+    /// The lineage that made it and its number there: the same in all paths that have it in common.
+    birth: (u32, u32),
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -72,6 +78,7 @@ impl Memory {
             next_address: FIRST_ADDRESS,
             targets: Vec::new(),
             spare: Vec::new(),
+            lineage: 0,
         }
     }
 
@@ -84,7 +91,8 @@ impl Memory {
             None => object = Rc::new(Object::new(size, origin, contents)),
         }
         let permits = if origin == Origin::Stack { MAY_READ | MAY_WRITE } else { 0 };
-        self.objects.push(Entry { object: Some(object), permits });
+        let birth = (self.lineage, self.objects.len() as u32);
+        self.objects.push(Entry { object: Some(object), permits, birth });
         self.addresses.push(address);
         ObjectId(self.objects.len() as u32 - 1)
     }
@@ -116,7 +124,7 @@ impl Memory {
     /// Notes that the path uses an object it may use. If its size is fixed, later uses of this kind need no check but
     /// that of the bounds.
     pub(crate) fn touch(&mut self, id: ObjectId, access: Access) {
-        let Entry { object: Some(object), permits } = &mut self.objects[id.0 as usize] else { return };
+        let Entry { object: Some(object), permits, .. } = &mut self.objects[id.0 as usize] else { return };
         let fixed = object.symbolic_size.is_none();
         *permits |= match access {
             Access::Read if fixed => TOUCHED_BY_READ | MAY_READ,
@@ -237,6 +245,11 @@ impl Memory {
         let first = u32::try_from(self.targets.len()).expect("fewer than 2^32 targets on one path");
         self.targets.extend_from_slice(targets);
         Choice { first, count: targets.len() as u32 }
+    }
+
+    /// Whether there are targets with these numbers.
+    pub(crate) fn has_targets(&self, choice: Choice) -> bool {
+        choice.first as usize + choice.count as usize <= self.targets.len()
     }
 
     pub(crate) fn targets(&self, choice: Choice) -> &[Target] {

@@ -9,6 +9,7 @@ use branchwise_program::map::{Event, Label, LabelValues, MarkerKind};
 
 use crate::address::{Access, Spot};
 use crate::executor::{Executor, Step};
+use crate::frames::Switched;
 use crate::inputs::InputKey;
 use crate::memory::{Contents, Origin};
 use crate::path::{Alternative, AlternativeKind, FaultKind, Output, PathEnd};
@@ -26,7 +27,7 @@ impl<'p> Executor<'_, 'p> {
     }
 
     /// Executes the instructions that an operation stands for, whatever their operands are.
-    fn general_step(&mut self, place: Place, next: usize) -> Step<()> {
+    pub(crate) fn general_step(&mut self, place: Place, next: usize) -> Step<()> {
         let frame = self.frame();
         (frame.block, frame.next) = (place.block, next);
         let function = frame.function;
@@ -171,17 +172,22 @@ impl<'p> Executor<'_, 'p> {
             }
             _ => {
                 let term = self.as_term(&value, width);
-                if self.is_switched(term) { self.evaluate(term) as u64 } else { self.concretise(&value, width)? }
+                match self.switched(term) {
+                    Some(Switched { value: Some(value), .. }) if self.unites() => truncate(value, width),
+                    Some(_) if self.unites() => return Ok(default),
+                    Some(_) => self.evaluate(term) as u64,
+                    None => self.concretise(&value, width)?,
+                }
             }
         };
         Ok(cases.iter().find(|(case, _)| *case == u128::from(chosen)).map_or(default, |(_, edge)| edge))
     }
 
-    /// Whether the marker of this switch has just decided the value: then its label, and so the edge, is known.
-    fn is_switched(&mut self, term: TermId) -> bool {
-        let Some(marked) = self.frame().switched.take() else { return false };
+    /// What the marker of this switch has just decided of the value: then its label, and so the edge, is known.
+    fn switched(&mut self, term: TermId) -> Option<Switched> {
+        let marked = self.frame().switched.take()?;
         let extended = [self.session.terms.sign_extend(term, 64), self.session.terms.zero_extend(term, 64)];
-        extended.contains(&marked)
+        extended.contains(&marked.term).then_some(marked)
     }
 
     fn select(&mut self, width: u32, condition: &Operand, then: &Operand, otherwise: &Operand) -> Step<Value> {
@@ -372,8 +378,13 @@ impl<'p> Executor<'_, 'p> {
             }
             value => {
                 let term = self.as_term(&value, 64);
-                self.frame().switched = Some(term);
-                self.decide_switch(marker, term, labels, *is_signed)?
+                let outcome = self.decide_switch(marker, term, labels, *is_signed)?;
+                let value = match labels.get(outcome as usize).map(|label| label.values) {
+                    Some(LabelValues::Range { low, .. }) => Some(low as u64),
+                    _ => None,
+                };
+                self.frame().switched = Some(Switched { term, value });
+                outcome
             }
         };
         self.event(Event { marker, outcome });

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use branchwise_frontend::Declarations;
-use branchwise_generate::{FindingsMode, FunctionSettings, Scope};
+use branchwise_generate::{FindingsMode, FunctionSettings, Scope, Strategy};
 use branchwise_program::map::{Domain, PointerDomain, Precondition, ResultDomain, Written};
 
 use crate::error::CliError;
@@ -34,6 +34,7 @@ pub struct Choices {
     pub time: Option<Duration>,
     pub steps: Option<u64>,
     pub seed: Option<u64>,
+    pub strategy: Option<Strategy>,
 }
 
 #[derive(Debug)]
@@ -100,8 +101,12 @@ impl Config {
 
     /// The settings of single functions.
     pub fn function_settings(&self) -> BTreeMap<String, FunctionSettings> {
-        let settings =
-            |choices: &Choices| FunctionSettings { time: choices.time, steps: choices.steps, seed: choices.seed };
+        let settings = |choices: &Choices| FunctionSettings {
+            time: choices.time,
+            steps: choices.steps,
+            seed: choices.seed,
+            strategy: choices.strategy,
+        };
         let own = self.functions.iter().filter(|(_, function)| function.choices != Choices::default());
         own.map(|(name, function)| (name.clone(), settings(&function.choices))).collect()
     }

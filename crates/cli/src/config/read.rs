@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use branchwise_generate::{FindingsMode, Scope};
+use branchwise_generate::{FindingsMode, Scope, Strategy};
 use branchwise_program::map::{Precondition, ResultDomain, Written};
 use branchwise_report::did_you_mean;
 use toml::Spanned;
@@ -151,11 +151,21 @@ impl Reader<'_> {
             "time" => choices.time = Some(self.seconds(key, value)?),
             "steps" => choices.steps = Some(self.count(key, value)?),
             "seed" => choices.seed = Some(self.count(key, value)?),
-            // There is one strategy; naming it is allowed.
-            _ if value.get_ref().as_str() == Some("concolic") => {}
-            _ => return Err(self.error(value.span().start, format!("'{key}' is \"concolic\""))),
+            _ => choices.strategy = Some(self.strategy(key, value)?),
         }
         Ok(())
+    }
+
+    fn strategy(&self, key: &str, value: &Value<'_>) -> Read<Strategy> {
+        match value.get_ref().as_str() {
+            Some("hybrid") => Ok(Strategy::Hybrid),
+            Some("tree") => Ok(Strategy::Tree),
+            Some("concolic") => Ok(Strategy::Concolic),
+            _ => {
+                let choices = format!("'{key}' is \"hybrid\", \"tree\" or \"concolic\"");
+                Err(self.error(value.span().start, choices))
+            }
+        }
     }
 
     fn input(&self, at: usize, name: &str, value: &Value<'_>) -> Read<InputConfig> {

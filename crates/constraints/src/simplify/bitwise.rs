@@ -153,6 +153,9 @@ impl Terms {
                 _ => {}
             }
         }
+        if let Some(shorter) = self.absorbed_in_dual(op, a, b) {
+            return shorter;
+        }
         if let (Some(x), Some(y)) = (self.as_zero_extend(a), self.as_zero_extend(b))
             && self.width(x) == self.width(y)
         {
@@ -161,6 +164,28 @@ impl Terms {
             return self.zero_extend(narrow, width);
         }
         self.intern_binary(op, a, b)
+    }
+
+    /// `x | (x & y)` is `x`, and `x | (!x & y)` is `x | y`; the same with the operators exchanged.
+    fn absorbed_in_dual(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<TermId> {
+        let dual = match op {
+            BinaryOp::And => BinaryOp::Or,
+            BinaryOp::Or => BinaryOp::And,
+            _ => return None,
+        };
+        for (x, y) in [(a, b), (b, a)] {
+            let Some((p, q)) = self.as_binary(dual, y) else { continue };
+            if p == x || q == x {
+                return Some(x);
+            }
+            if self.are_complements(x, p) {
+                return Some(self.binary(op, x, q));
+            }
+            if self.are_complements(x, q) {
+                return Some(self.binary(op, x, p));
+            }
+        }
+        None
     }
 
     fn are_complements(&self, a: TermId, b: TermId) -> bool {

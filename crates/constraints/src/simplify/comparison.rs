@@ -83,11 +83,7 @@ impl Terms {
             TermKind::Binary(op, x, y) => self.binary_equality_with_constant(op, x, y, constant),
             TermKind::Unary(op, x) => Some(self.equal_to_constant(x, semantics::unary(op, constant, self.width(a)))),
             TermKind::ZeroExtend(inner) => Some(self.extension_equality(inner, constant, constant)),
-            TermKind::SignExtend(inner) => {
-                let again = semantics::signed(semantics::truncate(constant, self.width(inner)), self.width(inner));
-                let again = semantics::truncate(again as u128, self.width(a));
-                Some(self.extension_equality(inner, constant, constant ^ again))
-            }
+            TermKind::SignExtend(inner) => Some(self.sign_extension_equality(inner, self.width(a), constant)),
             TermKind::Concat { high, low } => Some(self.concat_equality(high, low, constant)),
             _ => None,
         }
@@ -133,6 +129,9 @@ impl Terms {
         if let (Some(inner), Some(constant)) = (self.as_zero_extend(a), self.as_constant(b)) {
             return self.extension_equality(inner, constant, constant);
         }
+        if let (TermKind::SignExtend(inner), Some(constant)) = (*self.kind(a), self.as_constant(b)) {
+            return self.sign_extension_equality(inner, self.width(a), constant);
+        }
         let (a, b) = self.ordered(a, b);
         self.intern(TermKind::Compare(CompareOp::Eq, a, b), 1)
     }
@@ -145,6 +144,13 @@ impl Terms {
         }
         let constant = self.constant(constant, width);
         self.compare(CompareOp::Eq, inner, constant)
+    }
+
+    /// Whether the operand, extended by its sign to this width, has this value.
+    fn sign_extension_equality(&mut self, inner: TermId, width: u32, constant: u128) -> TermId {
+        let again = semantics::signed(semantics::truncate(constant, self.width(inner)), self.width(inner));
+        let again = semantics::truncate(again as u128, width);
+        self.extension_equality(inner, constant, constant ^ again)
     }
 
     fn concat_equality(&mut self, high: TermId, low: TermId, constant: u128) -> TermId {

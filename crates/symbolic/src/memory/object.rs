@@ -408,6 +408,36 @@ impl Object {
         pieces
     }
 
+    /// The next range from here on of which the bytes do not tell that both objects hold the same. It cuts no cell of
+    /// either.
+    pub(super) fn next_difference(&self, other: &Object, from: u64) -> Option<Range<u64>> {
+        let size = self.size.min(other.size);
+        let same = |at: u64| {
+            let kind = self.kind(at);
+            let equal = kind == PLAIN && self.bytes[at as usize] == other.bytes[at as usize];
+            kind == other.kind(at) && (kind == UNDEFINED || equal)
+        };
+        let start = (from..size).find(|&at| !same(at))?;
+        // A number of four bytes is the most frequent thing to differ in some of them.
+        let word = start & !3;
+        let uniform = |object: &Object| {
+            let kind = object.kind(word);
+            kind < FIRST && (word..word + 4).all(|at| object.kind(at) == kind)
+        };
+        if word >= from && word + 4 <= size && uniform(self) && uniform(other) {
+            return Some(word..word + 4);
+        }
+        let inner = |at: u64| self.kind(at) == INNER || other.kind(at) == INNER;
+        let end = (start + 1..size).find(|&at| !inner(at)).unwrap_or(size);
+        Some(start..end)
+    }
+
+    /// The ranges of its cells, in order.
+    pub(super) fn cell_ranges(&self) -> Vec<Range<u64>> {
+        let starts = (0..self.kinds.len() as u64).filter(|&at| self.kind(at) >= FIRST && self.kind(at) != INNER);
+        starts.filter_map(|start| Some(start..start + self.cell_at(start)?.size)).collect()
+    }
+
     fn piece_at(&self, context: &mut TermContext<'_, '_>, at: u64, end: u64) -> (u64, Value) {
         if let Some((start, cell)) = self.cell_over(at) {
             let size = end.min(start + cell.size) - at;

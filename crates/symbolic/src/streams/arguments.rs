@@ -137,7 +137,7 @@ impl Executor<'_, '_> {
             at += 1;
         }
         if self.decide_fault(outside, crate::path::FaultKind::OutOfBounds)? {
-            let end = limit.map_or(size, |limit| self.evaluate(limit) as u64);
+            let end = limit.filter(|_| !self.unites()).map_or(size, |limit| self.evaluate(limit) as u64);
             return self.out_of_bounds(object, end);
         }
         let mut length = self.session.terms.constant(ends.len() as u128, 64);

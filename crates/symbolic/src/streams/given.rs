@@ -17,7 +17,7 @@ use crate::value::ObjectId;
 
 /// Standard input first, then the streams that a test gives, in the order of their use; the selected one is what the
 /// functions that read and write work on.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Streams {
     states: Vec<StreamState>,
     selected: usize,
@@ -38,7 +38,7 @@ pub struct GivenStream {
 }
 
 /// What a path knows of a stream beside what was read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Given {
     direction: Option<Direction>,
     at_end: bool,

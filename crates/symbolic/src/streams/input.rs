@@ -13,7 +13,7 @@ use crate::streams::given::Given;
 use crate::streams::pieces::{Digits, Notation, Slot, StreamPiece};
 
 /// What a path knows of a stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct StreamState {
     /// The input that it is; `None`: standard input.
     pub shape: Option<ShapeId>,

@@ -15,7 +15,7 @@ use crate::answer::{Layer, Solved, Statistics};
 use crate::layers::{Decide, Query};
 use crate::model::{Evaluator, Model};
 use crate::smt::wire;
-use crate::terms::VariableId;
+use crate::terms::{TermId, Terms, VariableId};
 
 use float_range::FloatRange;
 use propagation::contracted;
@@ -63,6 +63,28 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
             _ => self.inner.decide(query, statistics),
         }
     }
+}
+
+/// Bounds of a term, in both orders.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    pub unsigned: (u128, u128),
+    pub signed: (i128, i128),
+}
+
+/// The bounds of a term in all models of the constraints, as far as going through the terms a few times shows; `None` if
+/// that shows that there is no model.
+pub fn bounds(terms: &Terms, constraints: &[TermId], term: TermId) -> Option<Bounds> {
+    let all: Vec<TermId> = constraints.iter().copied().chain([term]).collect();
+    let (mut graph, _) = wire::graph(terms, &all);
+    let place = graph.constraints.pop()?;
+    let range = propagation::contracted_range(&graph, place)?;
+    Some(Bounds { unsigned: (range.low, range.high), signed: (range.least, range.most) })
+}
+
+/// Whether going through the terms a few times shows that the constraints have no model.
+pub fn excluded_by_bounds(terms: &Terms, constraints: &[TermId]) -> bool {
+    contracted(&wire::graph(terms, constraints).0).is_none()
 }
 
 /// Evaluations of one term that are quicker than a call of the SMT solver.

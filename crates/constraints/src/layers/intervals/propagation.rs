@@ -12,6 +12,15 @@ const MOST_ROUNDS: usize = 6;
 /// The bounds of the variables under the constraints, by the number of the variable, in the orders of integers and, for
 /// those that are used as floats, in that of floats; none if they exclude each other.
 pub(super) fn contracted(graph: &Graph) -> Option<(Vec<Range>, Vec<Option<FloatRange>>)> {
+    Some(propagated(graph)?.of_variables())
+}
+
+/// The bounds of one node under the constraints; none if they exclude each other.
+pub(super) fn contracted_range(graph: &Graph, node: TermId) -> Option<Range> {
+    Some(propagated(graph)?.range(node))
+}
+
+fn propagated(graph: &Graph) -> Option<Propagation<'_>> {
     let ranges = graph.nodes.iter().map(|node| Range::full(node.width)).collect();
     let mut propagation = Propagation { graph, ranges, floats: float_roles(graph), changed: false };
     for &constraint in &graph.constraints {
@@ -24,7 +33,7 @@ pub(super) fn contracted(graph: &Graph) -> Option<(Vec<Range>, Vec<Option<FloatR
             break;
         }
     }
-    Some(propagation.of_variables())
+    Some(propagation)
 }
 
 pub(super) struct Propagation<'a> {
