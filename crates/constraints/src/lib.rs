@@ -15,6 +15,7 @@ mod formula;
 mod hash;
 mod layers;
 mod library;
+pub mod linear;
 mod model;
 mod semantics;
 mod simplify;

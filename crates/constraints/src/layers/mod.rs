@@ -11,7 +11,7 @@ mod verified;
 
 pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
-pub(crate) use intervals::Intervals;
+pub(crate) use intervals::{Intervals, VariableBounds, variable_bounds};
 pub(crate) use recent_models::RecentModels;
 pub(crate) use repair::Repair;
 pub(crate) use slices::Slices;

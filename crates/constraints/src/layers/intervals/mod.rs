@@ -12,10 +12,11 @@ mod propagation;
 mod range;
 
 use crate::answer::{Layer, Solved, Statistics};
+use crate::hash::FastMap;
 use crate::layers::{Decide, Query};
 use crate::model::{Evaluator, Model};
 use crate::smt::wire;
-use crate::terms::VariableId;
+use crate::terms::{TermId, Terms, VariableId};
 
 use float_range::FloatRange;
 use propagation::contracted;
@@ -63,6 +64,22 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
             _ => self.inner.decide(query, statistics),
         }
     }
+}
+
+/// What constraints leave to one variable, in each order.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct VariableBounds {
+    pub unsigned: (u128, u128),
+    pub signed: (i128, i128),
+}
+
+/// The bounds of the variables that occur in the constraints; none if the constraints exclude each other.
+pub(crate) fn variable_bounds(terms: &Terms, constraints: &[TermId]) -> Option<FastMap<VariableId, VariableBounds>> {
+    let (graph, variables) = wire::graph(terms, constraints);
+    let (ranges, _) = contracted(&graph)?;
+    let bounds =
+        |range: &Range| VariableBounds { unsigned: (range.low, range.high), signed: (range.least, range.most) };
+    Some(variables.into_iter().zip(ranges.iter().map(bounds)).collect())
 }
 
 /// Evaluations of one term that are quicker than a call of the SMT solver.
