@@ -9,13 +9,17 @@ use branchwise_constraints::{Answer, CompareOp, Formula, Limits, Model, Solver, 
 
 type Shape = fn(&mut Terms) -> (Formula, Vec<TermId>);
 
-const SHAPES: [(&str, Shape); 9] = [
+const SHAPES: [(&str, Shape); 13] = [
     ("words-6", |terms| words(terms, 6, false)),
     ("words-6-none", |terms| words(terms, 6, true)),
-    ("sums-30", |terms| sums(terms, 30, 2, 8, Some(25))),
-    ("sums-30-none", |terms| sums(terms, 30, 2, 8, None)),
-    ("sums-100", |terms| sums(terms, 100, 5, 12, Some(90))),
-    ("sums-100-none", |terms| sums(terms, 100, 5, 12, None)),
+    ("sums-30", |terms| sums(terms, [30, 2, 8], 1000, Some(25))),
+    ("sums-30-none", |terms| sums(terms, [30, 2, 8], 1000, None)),
+    ("sums-100", |terms| sums(terms, [100, 5, 12], 1000, Some(90))),
+    ("sums-100-none", |terms| sums(terms, [100, 5, 12], 1000, None)),
+    ("wrap-10", |terms| sums(terms, [10, 2, 8], i64::from(i32::MAX), Some(7))),
+    ("wrap-10-small", |terms| sums(terms, [10, 2, 8], 1 << 29, None)),
+    ("wrap-100", |terms| sums(terms, [100, 5, 12], i64::from(i32::MAX), Some(90))),
+    ("wrap-100-small", |terms| sums(terms, [100, 5, 12], 1 << 29, None)),
     ("sorted-5", |terms| orders(terms, 5, false)),
     ("sorted-5-none", |terms| orders(terms, 5, true)),
     ("different-5", |terms| different(terms, 5)),
@@ -139,10 +143,10 @@ fn words(terms: &mut Terms, length: usize, none: bool) -> (Formula, Vec<TermId>)
 
 /// Alternatives of several inequalities over sums; all but one contradict themselves or the domain, though no single
 /// inequality does.
-fn sums(terms: &mut Terms, count: usize, pairs: usize, ints: usize, good: Option<usize>) -> (Formula, Vec<TermId>) {
+fn sums(terms: &mut Terms, [count, pairs, ints]: [usize; 3], most: i64, good: Option<usize>) -> (Formula, Vec<TermId>) {
     let mut domain = Vec::new();
     let x: Vec<TermId> =
-        (0..ints).map(|number| within(terms, &format!("x{number}"), -1000, 1000, &mut domain)).collect();
+        (0..ints).map(|number| within(terms, &format!("x{number}"), -most, most, &mut domain)).collect();
     let mut random = Random(7);
     let mut alternatives = Vec::new();
     for number in 0..count {

@@ -4,6 +4,7 @@
 //! - [`Model`] assigns values to variables; [`evaluate`] gives the value of a term under one.
 //! - [`Solver`] decides conjunctions. Every answer names the [`Layer`] that gave it, and every model was evaluated
 //!   on the whole query before it is returned.
+//! - [`Formula`] is an and/or formula over conditions; [`linear`] decides one as a mixed-integer linear program.
 //!
 //! This crate knows nothing of programs, paths or goals. Only the module `smt` knows which SMT solver is used.
 

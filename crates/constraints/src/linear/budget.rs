@@ -19,7 +19,7 @@ pub struct LinearLimits {
 
 impl Default for LinearLimits {
     fn default() -> Self {
-        Self { milliseconds: 2000, steps: 50_000, interrupt: Arc::default() }
+        Self { milliseconds: 2000, steps: 200_000, interrupt: Arc::default() }
     }
 }
 
@@ -34,13 +34,14 @@ pub(super) enum Stop {
 /// What is left of the limits.
 pub(super) struct Budget<'a> {
     limits: &'a LinearLimits,
-    deadline: Instant,
+    /// None if it is further away than the clock counts.
+    deadline: Option<Instant>,
     steps: u32,
 }
 
 impl<'a> Budget<'a> {
     pub(super) fn new(limits: &'a LinearLimits, start: Instant) -> Self {
-        let deadline = start + Duration::from_millis(limits.milliseconds);
+        let deadline = start.checked_add(Duration::from_millis(limits.milliseconds));
         Self { limits, deadline, steps: 0 }
     }
 
@@ -49,16 +50,21 @@ impl<'a> Budget<'a> {
     }
 
     pub(super) fn step(&mut self) -> Result<(), Stop> {
-        self.steps += 1;
-        let reason = if self.steps > self.limits.steps {
-            Reason::ResourceLimit { steps: self.limits.steps }
-        } else if self.limits.interrupt.load(Ordering::Relaxed) {
-            Reason::Interrupted
-        } else if Instant::now() > self.deadline {
-            Reason::TimeLimit { milliseconds: self.limits.milliseconds }
-        } else {
-            return Ok(());
-        };
-        Err(Stop::Limit(reason))
+        self.steps = self.steps.saturating_add(1);
+        if self.steps > self.limits.steps {
+            return Err(Stop::Limit(Reason::ResourceLimit { steps: self.limits.steps }));
+        }
+        self.check()
+    }
+
+    /// Clock and flag, for work that is no step.
+    pub(super) fn check(&self) -> Result<(), Stop> {
+        if self.limits.interrupt.load(Ordering::Relaxed) {
+            return Err(Stop::Limit(Reason::Interrupted));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(Stop::Limit(Reason::TimeLimit { milliseconds: self.limits.milliseconds }));
+        }
+        Ok(())
     }
 }

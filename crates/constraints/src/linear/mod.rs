@@ -64,9 +64,9 @@ pub enum LinearEvidence {
 /// Why the lack of a linear solution is no refutation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum LinearGap {
-    /// Some alternatives were dropped.
+    /// What is not linear was left out: so many whole alternatives, and parts of the conditions of others.
     NotLinear { alternatives: u64 },
-    /// The solution breaks a condition of the domain that is not linear.
+    /// The solution that was found breaks a condition of the domain that is not linear.
     Domain,
     /// A number of the exact arithmetic did not fit 128 bits.
     NumbersTooLarge,
@@ -118,7 +118,9 @@ pub fn decide(query: &LinearQuery<'_>, limits: &LinearLimits) -> LinearSolved {
 pub fn program(query: &LinearQuery<'_>) -> Option<Program> {
     let formula = query.formula.simplified(query.terms);
     let bounds = variable_bounds(query.terms, &certain(&formula, query.domain))?;
-    Some(translate(query.terms, &formula, query.domain, &bounds, Aim::Models).program)
+    let unlimited = LinearLimits { milliseconds: u64::MAX, ..LinearLimits::default() };
+    let budget = Budget::new(&unlimited, Instant::now());
+    translate(query.terms, &formula, query.domain, &bounds, Aim::Models, &budget).ok().map(|made| made.program)
 }
 
 fn answer(query: &LinearQuery<'_>, budget: &mut Budget<'_>, counts: &mut LinearCounts) -> LinearAnswer {
@@ -126,27 +128,49 @@ fn answer(query: &LinearQuery<'_>, budget: &mut Budget<'_>, counts: &mut LinearC
     let Some(bounds) = variable_bounds(query.terms, &certain(&formula, query.domain)) else {
         return LinearAnswer::Infeasible(LinearEvidence::Bounds);
     };
-    let translation = translate(query.terms, &formula, query.domain, &bounds, Aim::Models);
+    let translated = |aim, budget: &Budget<'_>| translate(query.terms, &formula, query.domain, &bounds, aim, budget);
+    let translation = match translated(Aim::Models, budget) {
+        Ok(translation) => translation,
+        Err(stop) => return stopped(stop),
+    };
     *counts = counted(&translation);
     let first = solve(query, &translation.program, budget);
-    match &first {
-        Ok(Outcome::Model(model)) => return LinearAnswer::Model(model.clone()),
+    match first {
+        Ok(Outcome::Model(model)) => return LinearAnswer::Model(model),
         Ok(Outcome::Infeasible) if translation.is_exact() => return exact_evidence(&translation),
-        Err(Stop::Limit(reason)) => return LinearAnswer::Unknown(reason.clone()),
+        Err(Stop::Limit(reason)) => return LinearAnswer::Unknown(reason),
         _ => {}
     }
-    if !translation.is_exact() {
-        let relaxed = translate(query.terms, &formula, query.domain, &bounds, Aim::Refutation);
-        match solve(query, &relaxed.program, budget) {
-            Ok(Outcome::Model(model)) => return LinearAnswer::Model(model),
-            Ok(Outcome::Infeasible) => return relaxed_evidence(&relaxed),
-            Ok(Outcome::Rejected) | Err(_) => {}
-        }
+    if !translation.is_exact()
+        && let Some(answer) = relaxed(query, translated(Aim::Refutation, budget), budget)
+    {
+        return answer;
     }
     if translation.linear_paths == 0 {
         return LinearAnswer::NotLinear;
     }
     LinearAnswer::NoLinearSolution { why: gap(&first, &translation) }
+}
+
+/// Whether the formula has no model even if what is not linear may be anything.
+fn relaxed(
+    query: &LinearQuery<'_>,
+    translation: Result<Translation, Stop>,
+    budget: &mut Budget<'_>,
+) -> Option<LinearAnswer> {
+    let translation = translation.ok()?;
+    match solve(query, &translation.program, budget).ok()? {
+        Outcome::Model(model) => Some(LinearAnswer::Model(model)),
+        Outcome::Infeasible => Some(relaxed_evidence(&translation)),
+        Outcome::Rejected => None,
+    }
+}
+
+fn stopped(stop: Stop) -> LinearAnswer {
+    match stop {
+        Stop::Limit(reason) => LinearAnswer::Unknown(reason),
+        Stop::NumbersTooLarge => LinearAnswer::NoLinearSolution { why: LinearGap::NumbersTooLarge },
+    }
 }
 
 /// What holds in every model: the domain, and the conditions that the formula begins with.

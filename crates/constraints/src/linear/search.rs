@@ -46,6 +46,39 @@ enum Decision {
     Split { column: usize, floor: i128 },
 }
 
+struct OpenChoice {
+    choice: ChoiceId,
+    /// The point is within the bounds of one of its alternatives.
+    satisfied: bool,
+    /// How many alternatives are not excluded.
+    possible: usize,
+}
+
+/// Asking the caller costs as much as the formula is long, so it is done less often the more often it failed.
+#[derive(Default)]
+struct Trials {
+    failed: u32,
+    skip: u32,
+}
+
+impl Trials {
+    fn are_due(&mut self, open: Option<&OpenChoice>) -> bool {
+        // Where a choice is open that the point does not satisfy, the caller would say no.
+        if open.is_some_and(|choice| !choice.satisfied) {
+            return false;
+        }
+        if open.is_some() && self.skip > 0 {
+            self.skip -= 1;
+            return false;
+        }
+        self.failed += 1;
+        self.skip = self.failed.min(MOST_SKIPPED);
+        true
+    }
+}
+
+const MOST_SKIPPED: u32 = 64;
+
 struct Frame {
     trail: usize,
     open: usize,
@@ -105,6 +138,7 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// A solution that `accept` says yes to.
     pub(super) fn run(mut self, mut accept: impl FnMut(&[i128]) -> bool) -> Result<Found, Stop> {
+        let mut trials = Trials::default();
         let mut conflict = self.take(Program::ROOT, 0)?;
         loop {
             if conflict.is_none() {
@@ -117,11 +151,12 @@ impl<'a, 'b> Search<'a, 'b> {
                 }
             }
             let (point, fractional) = self.point().ok_or(Stop::NumbersTooLarge)?;
-            if accept(&point) {
+            let choice = self.next_choice(&point);
+            if trials.are_due(choice.as_ref()) && accept(&point) {
                 return Ok(Found::Point(point));
             }
-            let decision = match (self.next_choice(&point), fractional) {
-                (Some(decision), _) => decision,
+            let decision = match (choice, fractional) {
+                (Some(choice), _) => self.options(choice.choice, &point),
                 (None, Some(column)) => Decision::Split { column, floor: point[column] },
                 (None, None) => return Ok(Found::Rejected),
             };
@@ -425,23 +460,27 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 
     /// The open choice with the fewest options, of those that the point does not satisfy if there are any.
-    fn next_choice(&self, point: &[i128]) -> Option<Decision> {
-        let mut best: Option<((bool, usize), ChoiceId)> = None;
+    fn next_choice(&self, point: &[i128]) -> Option<OpenChoice> {
+        let mut best: Option<OpenChoice> = None;
         for &(choice, _) in self.open.iter().filter(|(choice, _)| !self.decided[choice.index()]) {
             let alternatives = &self.program.choices[choice.index()].alternatives;
             let satisfied = alternatives.iter().any(|&alternative| self.satisfied(alternative, point));
-            if satisfied && best.is_some_and(|((other, _), _)| !other) {
+            if satisfied && best.as_ref().is_some_and(|best| !best.satisfied) {
                 continue;
             }
             let possible = alternatives.iter().filter(|&&alternative| self.possible(alternative)).count();
-            if best.is_none_or(|(key, _)| (satisfied, possible) < key) {
-                best = Some(((satisfied, possible), choice));
+            if best.as_ref().is_none_or(|best| (satisfied, possible) < (best.satisfied, best.possible)) {
+                best = Some(OpenChoice { choice, satisfied, possible });
             }
         }
-        let (_, choice) = best?;
+        best
+    }
+
+    /// The alternatives that the point satisfies first, those that are excluded last.
+    fn options(&self, choice: ChoiceId, point: &[i128]) -> Decision {
         let mut order = self.program.choices[choice.index()].alternatives.clone();
         order.sort_by_key(|&alternative| (!self.satisfied(alternative, point), !self.possible(alternative)));
-        Some(Decision::Choice { choice, order })
+        Decision::Choice { choice, order }
     }
 
     /// The point is within the alternative's bounds.

@@ -6,7 +6,7 @@
 
 use super::budget::{Budget, Stop};
 use super::program::{FormId, Program};
-use super::sum::greatest_common_divisor;
+use super::sum::{combination, greatest_common_divisor};
 
 /// A column, or a form after all the columns.
 pub(super) type Unknown = usize;
@@ -195,31 +195,8 @@ fn substitute(row: &mut Row, solved: &Row) -> Option<()> {
     let (_, factor) = row.terms.remove(at);
     let divisor = i128::try_from(greatest_common_divisor(factor, solved.denominator)).ok()?;
     let (times, factor) = (solved.denominator / divisor, factor / divisor);
-    let denominator = row.denominator.checked_mul(times)?;
-    let mut terms = Vec::with_capacity(row.terms.len() + solved.terms.len());
-    let (mut own, mut other) = (row.terms.iter().peekable(), solved.terms.iter().peekable());
-    loop {
-        let next = match (own.peek(), other.peek()) {
-            (None, None) => break,
-            (Some(&&(a, x)), Some(&&(b, y))) if a == b => {
-                (own.next(), other.next());
-                (a, x.checked_mul(times)?.checked_add(y.checked_mul(factor)?)?)
-            }
-            (Some(&&(a, x)), later) if later.is_none_or(|&&(b, _)| a < b) => {
-                own.next();
-                (a, x.checked_mul(times)?)
-            }
-            (_, Some(&&(b, y))) => {
-                other.next();
-                (b, y.checked_mul(factor)?)
-            }
-            (Some(_), None) => unreachable!("the arm before takes it"),
-        };
-        if next.1 != 0 {
-            terms.push(next);
-        }
-    }
-    (row.denominator, row.terms) = (denominator, terms);
+    row.denominator = row.denominator.checked_mul(times)?;
+    row.terms = combination((&row.terms, times), (&solved.terms, factor))?;
     reduce(row)
 }
 

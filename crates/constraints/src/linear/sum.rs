@@ -21,29 +21,7 @@ impl Sum {
     /// `self + factor · other`.
     pub(super) fn plus(&self, other: &Sum, factor: i128) -> Option<Sum> {
         let constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
-        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
-        loop {
-            let (column, sum) = match (left.peek(), right.peek()) {
-                (None, None) => break,
-                (Some(&&(a, x)), Some(&&(b, y))) if a == b => {
-                    (left.next(), right.next());
-                    (a, x.checked_add(y.checked_mul(factor)?)?)
-                }
-                (Some(&&(a, x)), later) if later.is_none_or(|&&(b, _)| a < b) => {
-                    left.next();
-                    (a, x)
-                }
-                (_, Some(&&(b, y))) => {
-                    right.next();
-                    (b, y.checked_mul(factor)?)
-                }
-                (Some(_), None) => unreachable!("the arm before takes it"),
-            };
-            if sum != 0 {
-                terms.push((column, sum));
-            }
-        }
+        let terms = combination((&self.terms, 1), (&other.terms, factor))?;
         Some(Sum { terms, constant })
     }
 
@@ -51,6 +29,32 @@ impl Sum {
     pub(super) fn range(&self, columns: &[Column]) -> Option<(i128, i128)> {
         let (low, high) = range_of(&self.terms, columns)?;
         Some((low.checked_add(self.constant)?, high.checked_add(self.constant)?))
+    }
+}
+
+/// The sum of two lists of factors, each times a number. Both ascending, as is the result, in which no factor is zero.
+pub(super) fn combination<Id: Copy + Ord>(
+    (left, times_left): (&[(Id, i128)], i128),
+    (right, times_right): (&[(Id, i128)], i128),
+) -> Option<Vec<(Id, i128)>> {
+    let mut sum = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.iter().copied().peekable(), right.iter().copied().peekable());
+    loop {
+        let next = match (left.peek(), right.peek()) {
+            (None, None) => return Some(sum),
+            (Some((a, _)), Some((b, _))) => (*a).min(*b),
+            (Some((only, _)), None) | (None, Some((only, _))) => *only,
+        };
+        let mut factor = 0_i128;
+        if let Some((_, own)) = left.next_if(|(id, _)| *id == next) {
+            factor = own.checked_mul(times_left)?;
+        }
+        if let Some((_, other)) = right.next_if(|(id, _)| *id == next) {
+            factor = factor.checked_add(other.checked_mul(times_right)?)?;
+        }
+        if factor != 0 {
+            sum.push((next, factor));
+        }
     }
 }
 

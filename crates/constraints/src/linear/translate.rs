@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use super::budget::{Budget, Stop};
 use super::builder::{Builder, NodeId};
 use super::cases::Cases;
 use super::orders::Orders;
@@ -85,7 +86,8 @@ pub(super) fn translate(
     domain: &[TermId],
     bounds: &FastMap<VariableId, VariableBounds>,
     aim: Aim,
-) -> Translation {
+    budget: &Budget<'_>,
+) -> Result<Translation, Stop> {
     let mut roots = domain.to_vec();
     formula.fold(&mut |step| {
         if let Step::<()>::Condition(term) = step {
@@ -105,11 +107,21 @@ pub(super) fn translate(
         tally: Tally::default(),
     };
     let mut certain: Vec<NodeId> = domain.iter().map(|&term| translator.domain_condition(term)).collect();
-    let whole = formula.fold(&mut |step| translator.step(step));
+    let mut running = Ok(());
+    let whole = formula.fold(&mut |step| {
+        if running.is_ok() {
+            running = budget.check();
+        }
+        match running {
+            Ok(()) => translator.step(step),
+            Err(_) => Folded { node: NodeId::FALSE, paths: 0, linear_paths: 0 },
+        }
+    });
+    running?;
     certain.push(whole.node);
     let root = translator.builder.all(certain);
     let program = translator.builder.program(root);
-    Translation { program, tally: translator.tally, paths: whole.paths, linear_paths: whole.linear_paths }
+    Ok(Translation { program, tally: translator.tally, paths: whole.paths, linear_paths: whole.linear_paths })
 }
 
 struct Folded {
