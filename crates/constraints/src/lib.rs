@@ -4,6 +4,7 @@
 //! - [`Model`] assigns values to variables; [`evaluate`] gives the value of a term under one.
 //! - [`Solver`] decides conjunctions. Every answer names the [`Layer`] that gave it, and every model was evaluated
 //!   on the whole query before it is returned.
+//! - [`Formula`] is an and/or formula over conditions; [`linear`] decides one as a mixed-integer linear program.
 //!
 //! This crate knows nothing of programs, paths or goals. Only the module `smt` knows which SMT solver is used.
 
@@ -11,9 +12,11 @@ mod answer;
 mod chain;
 mod display;
 mod floats;
+mod formula;
 mod hash;
 mod layers;
 mod library;
+pub mod linear;
 mod model;
 mod semantics;
 mod simplify;
@@ -24,6 +27,7 @@ mod terms;
 pub use answer::{Answer, Evidence, Layer, Reason, Solved, Statistics};
 pub use display::Displayed;
 pub use floats::{FloatOp, float_value};
+pub use formula::Formula;
 pub use hash::{FastHasher, FastMap};
 pub use layers::{Bounds, bounds, excluded_by_bounds};
 pub use library::MathFunction;

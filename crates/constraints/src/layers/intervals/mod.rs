@@ -12,6 +12,7 @@ mod propagation;
 mod range;
 
 use crate::answer::{Layer, Solved, Statistics};
+use crate::hash::FastMap;
 use crate::layers::{Decide, Query};
 use crate::model::{Evaluator, Model};
 use crate::smt::wire;
@@ -72,19 +73,31 @@ pub struct Bounds {
     pub signed: (i128, i128),
 }
 
+impl From<Range> for Bounds {
+    fn from(range: Range) -> Self {
+        Bounds { unsigned: (range.low, range.high), signed: (range.least, range.most) }
+    }
+}
+
 /// The bounds of a term in all models of the constraints, as far as going through the terms a few times shows; `None` if
 /// that shows that there is no model.
 pub fn bounds(terms: &Terms, constraints: &[TermId], term: TermId) -> Option<Bounds> {
     let all: Vec<TermId> = constraints.iter().copied().chain([term]).collect();
     let (mut graph, _) = wire::graph(terms, &all);
     let place = graph.constraints.pop()?;
-    let range = propagation::contracted_range(&graph, place)?;
-    Some(Bounds { unsigned: (range.low, range.high), signed: (range.least, range.most) })
+    propagation::contracted_range(&graph, place).map(Bounds::from)
 }
 
 /// Whether going through the terms a few times shows that the constraints have no model.
 pub fn excluded_by_bounds(terms: &Terms, constraints: &[TermId]) -> bool {
     contracted(&wire::graph(terms, constraints).0).is_none()
+}
+
+/// The bounds of the variables that occur in the constraints; none if the constraints exclude each other.
+pub(crate) fn variable_bounds(terms: &Terms, constraints: &[TermId]) -> Option<FastMap<VariableId, Bounds>> {
+    let (graph, variables) = wire::graph(terms, constraints);
+    let (ranges, _) = contracted(&graph)?;
+    Some(variables.into_iter().zip(ranges.into_iter().map(Bounds::from)).collect())
 }
 
 /// Evaluations of one term that are quicker than a call of the SMT solver.
