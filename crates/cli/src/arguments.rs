@@ -136,6 +136,11 @@ pub struct MapArguments {
     #[arg(long, value_enum, default_value_t = Graph::Cfg)]
     pub graph: Graph,
 
+    /// Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead
+    /// of those of each function alone
+    #[arg(long)]
+    pub interprocedural: bool,
+
     /// Print one JSON object
     #[arg(long, group = "form")]
     pub json: bool,
