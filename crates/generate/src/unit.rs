@@ -337,12 +337,18 @@ fn work(counters: &Counters) -> Work {
     }
 }
 
+/// Each goal is what the first test is kept for that covers it; one that returns comes before one that does not.
 fn suite(replayed: &[Replayed], kept: &[usize]) -> Vec<Test> {
-    let mut seen = BTreeSet::new();
+    let mut kept_for: BTreeMap<GoalId, usize> = BTreeMap::new();
+    for clean in [true, false] {
+        for &index in kept.iter().filter(|&&index| replayed[index].is_clean() == clean) {
+            replayed[index].covers.iter().for_each(|&goal| drop(kept_for.entry(goal).or_insert(index)));
+        }
+    }
     let mut tests = Vec::new();
     for (number, &index) in kept.iter().enumerate() {
         let test = &replayed[index];
-        let kept_for = test.covers.iter().copied().filter(|&goal| seen.insert(goal)).collect();
+        let kept_for = test.covers.iter().copied().filter(|goal| kept_for.get(goal) == Some(&index)).collect();
         tests.push(Test {
             id: TestId(number as u32 + 1),
             case: test.attempt.case.clone(),
