@@ -107,6 +107,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         worker: std::env::current_exe().ok(),
         interrupt: Arc::clone(interrupted),
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
+        aim: arguments.aim.map(Into::into).unwrap_or_default(),
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
 }

@@ -269,3 +269,15 @@ fn the_same_seed_and_steps_give_the_same_bytes() {
         differ.map(|(first, _)| format!("{name}: {} differs between two runs", first.0)).collect()
     });
 }
+
+/// The loop of `endless_or_not` is met first with a step that never leaves it.
+#[test]
+fn a_test_that_returns_is_preferred() {
+    let _alone = alone();
+    let folder = temporary();
+    let fixture = Fixture::read(&named(&["endless_or_not"])[0]).expect("a fixture");
+    let json = generate(&fixture, &[], folder.path()).json().expect("a report");
+    let tests = json["functions"][0]["tests"].as_array().expect("tests");
+    assert!(!tests.is_empty());
+    assert!(tests.iter().all(|test| test["observed"]["end"] == "returned"), "{tests:?}");
+}

@@ -22,6 +22,7 @@ pub struct Settings {
     pub interrupt: Arc<AtomicBool>,
     pub scope: Scope,
     pub findings: FindingsMode,
+    pub aim: AimAt,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -57,6 +58,15 @@ pub enum Scope {
     Reachable,
 }
 
+/// Which goals are tried first. All get their verdict.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
+pub enum AimAt {
+    /// Those that are unconstrained edges: reaching them reaches the others on the way.
+    Unconstrained,
+    #[default]
+    All,
+}
+
 /// What is done about bad ends and undefined behaviour.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
 pub enum FindingsMode {
@@ -80,6 +90,7 @@ impl Default for Settings {
             interrupt: Arc::default(),
             scope: Scope::Unit,
             findings: FindingsMode::Search,
+            aim: AimAt::default(),
             functions: BTreeMap::new(),
         }
     }

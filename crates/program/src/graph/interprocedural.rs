@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Digraph;
@@ -33,7 +34,7 @@ pub struct Implications {
     /// Of each function the vertex of its first edge.
     first_edges: IdVec<FunctionId, usize>,
     reachable: Vec<ProgramEdge>,
-    unconstrained: Vec<ProgramEdge>,
+    classes: Vec<Vec<ProgramEdge>>,
     /// From each vertex to what it implies immediately.
     graph: Digraph,
 }
@@ -62,8 +63,8 @@ impl Implications {
         let first_edges = program.parts.values().map(|part| part.edge(EdgeId(0))).collect();
         let graph = Digraph::new(outer, &arcs);
         let reachable = reachable_edges(&program, &before.reached);
-        let mut found = Implications { first_edges, reachable, unconstrained: Vec::new(), graph };
-        found.unconstrained = found.unconstrained_edges(&ages(&before, &order));
+        let mut found = Implications { first_edges, reachable, classes: Vec::new(), graph };
+        found.classes = found.find_classes(&ages(&before, &order));
         found
     }
 
@@ -76,8 +77,13 @@ impl Implications {
     ///
     /// Of edges that imply each other this takes the one that comes last, because a run that stops half-way has taken the
     /// others.
-    pub fn unconstrained(&self) -> &[ProgramEdge] {
-        &self.unconstrained
+    pub fn unconstrained(&self) -> Vec<ProgramEdge> {
+        self.classes.iter().filter_map(|class| class.last().copied()).collect()
+    }
+
+    /// Each unconstrained edge, last, behind the edges that imply it and are implied by it.
+    pub fn unconstrained_classes(&self) -> &[Vec<ProgramEdge>] {
+        &self.classes
     }
 
     /// What an edge implies, itself included, in order.
@@ -90,29 +96,26 @@ impl Implications {
         self.first_edges[edge.function] + edge.edge.index()
     }
 
-    /// One edge of each class of edges that imply each other and that no other edge implies.
-    fn unconstrained_edges(&self, ages: &[usize]) -> Vec<ProgramEdge> {
+    /// The classes of edges that imply each other and that no other edge implies.
+    fn find_classes(&self, ages: &[usize]) -> Vec<Vec<ProgramEdge>> {
         let component = self.graph.components();
         let components = component.iter().max().map_or(0, |last| last + 1);
-        let mut best: Vec<Option<ProgramEdge>> = vec![None; components];
+        let mut classes: Vec<Vec<ProgramEdge>> = vec![Vec::new(); components];
         for &edge in &self.reachable {
-            let best = &mut best[component[self.vertex(edge)]];
-            let age = |edge: ProgramEdge| ages[self.vertex(edge)];
-            if best.is_none_or(|best| age(best) < age(edge)) {
-                *best = Some(edge);
-            }
+            classes[component[self.vertex(edge)]].push(edge);
         }
         let mut arcs: Vec<_> = self.graph.edges().map(|(from, to)| (component[from], component[to])).collect();
         arcs.sort_unstable();
-        arcs.dedup();
         let mut implied = vec![false; components];
         // An arc never leads to a component with a higher number.
         for &(from, to) in arcs.iter().rev().filter(|(from, to)| from != to) {
-            implied[to] |= implied[from] || best[from].is_some();
+            implied[to] |= implied[from] || !classes[from].is_empty();
         }
-        let unconstrained: BTreeSet<ProgramEdge> =
-            best.into_iter().zip(implied).filter(|(_, implied)| !implied).filter_map(|(best, _)| best).collect();
-        unconstrained.into_iter().collect()
+        let free = classes.into_iter().zip(implied).filter(|(class, implied)| !class.is_empty() && !implied);
+        let mut free: Vec<_> = free.map(|(class, _)| class).collect();
+        free.iter_mut().for_each(|class| class.sort_by_key(|edge| (ages[self.vertex(*edge)], Reverse(*edge))));
+        free.sort_by_key(|class| class.last().copied());
+        free
     }
 }
 

@@ -12,7 +12,7 @@ pub fn json(map: &Map, selection: impl Into<Selection>) -> Value {
     let roots = selection.roots(map);
     let name = |function: FunctionId| map.functions[function].name.as_str();
     let implications = Implications::of(map, &roots);
-    let unconstrained = implications.unconstrained().iter();
+    let unconstrained = implications.unconstrained().into_iter();
     let unconstrained = unconstrained.map(|edge| json!({ "function": name(edge.function), "edge": edge.edge.0 }));
     json!({
         "version": 1,
