@@ -56,9 +56,9 @@ impl Implications {
         let order = arcs.clone();
         arcs.extend(entered_calls(&program, &before.reached));
         let outer = program.vertices + OUTER;
-        for vertex in 0..outer {
-            let above = [before.immediate[vertex], immediate_after[vertex]];
-            arcs.extend(above.into_iter().flatten().filter(|&above| above < outer).map(|above| (vertex, above)));
+        for (vertex, above) in before.immediate.iter().zip(&immediate_after).enumerate().take(outer) {
+            let above = [above.0, above.1].into_iter().flatten().filter(|&&above| above < outer);
+            arcs.extend(above.map(|&above| (vertex, above)));
         }
         let first_edges = program.parts.values().map(|part| part.edge(EdgeId(0))).collect();
         let graph = Digraph::new(outer, &arcs);
