@@ -1,8 +1,9 @@
-//! The benchmark table: `cargo bench -p branchwise-cli --bench table`, with `-- execution` (or `programs`, `functions`) for
-//! one of its tables. Prints Markdown; nothing here is a test.
+//! The benchmark table: `cargo bench -p branchwise-cli --bench table`, with `-- execution` (or `programs`, `unconstrained`,
+//! `functions`) for one of its tables. Prints Markdown; nothing here is a test.
 //!
-//! The first table is the whole tool on the programs of the three papers. The second is concrete execution against the
-//! same loops compiled by clang -O0, as a ratio measured in one run. The third is the whole tool on files of more and more
+//! The first table is the whole tool on the programs of the three papers, the second aims at their unconstrained edges and
+//! at all goals alike, the third is concrete execution against the
+//! same loops compiled by clang -O0, as a ratio measured in one run, the last is the whole tool on files of more and more
 //! functions.
 
 use std::path::{Path, PathBuf};
@@ -39,8 +40,12 @@ const RUNS: usize = 15;
 /// Functions of one generated file; each is twice the one before.
 const SIZES: [usize; 4] = [50, 100, 200, 400];
 
-const TABLES: [(&str, fn()); 3] =
-    [("programs", programs_table), ("execution", kernels_table), ("functions", scaling_table)];
+const TABLES: [(&str, fn()); 4] = [
+    ("programs", programs_table),
+    ("unconstrained", unconstrained_table),
+    ("execution", kernels_table),
+    ("functions", scaling_table),
+];
 
 fn main() {
     // Cargo adds `--bench`.
@@ -106,15 +111,53 @@ fn programs_table() {
     }
 }
 
+/// All functions of the programs, aiming at unconstrained edges first and at all goals alike: `first / alike`.
+fn unconstrained_table() {
+    println!(
+        "| program | edges | unconstrained | goals | covered | infeasible | tests | paths | solver calls | seconds |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let mut total = [[0.0; COLUMNS.len()]; 2];
+    for (program, _) in PROGRAMS {
+        let both = ["unconstrained", "all"].map(|aim| aimed_at(program, aim));
+        println!("| {program} {}", aim_row(&both));
+        for (total, of_program) in total.iter_mut().zip(both) {
+            total.iter_mut().zip(of_program).for_each(|(total, number)| *total += number);
+        }
+    }
+    println!("| all {}", aim_row(&total));
+}
+
+const COLUMNS: [&str; 9] =
+    ["edges", "unconstrained_edges", "goals", "covered", "infeasible", "tests", "paths", "solver_calls", "seconds"];
+
+fn aim_row(both: &[[f64; COLUMNS.len()]; 2]) -> String {
+    let cell = |column: usize| match (COLUMNS[column], both[0][column], both[1][column]) {
+        ("edges" | "unconstrained_edges" | "goals", one, _) => format!("| {one} "),
+        ("seconds", one, other) => format!("| {one:.2} / {other:.2} "),
+        (_, one, other) => format!("| {one} / {other} "),
+    };
+    (0..COLUMNS.len()).map(cell).collect::<String>() + "|"
+}
+
+/// The columns for one file.
+fn aimed_at(program: &str, aim: &str) -> [f64; COLUMNS.len()] {
+    let arguments = ["--time", "5", "--findings", "none", "--seed", "1", "--jobs", "1", "--aim", aim];
+    let report = report(program, &arguments);
+    let functions = report["functions"].as_array().expect("functions");
+    let number = |value: &Value| match value {
+        Value::Object(by_layer) => by_layer.values().filter_map(Value::as_f64).sum(),
+        one => one.as_f64().unwrap_or(0.0),
+    };
+    let of_function = |function: &Value, column: &str| {
+        let summary = &function["summary"][column];
+        number(if summary.is_null() { &function["work"][column] } else { summary })
+    };
+    COLUMNS.map(|column| functions.iter().map(|function| of_function(function, column)).sum())
+}
+
 fn program_row(program: &str, function: &str) -> String {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
-        .args(["generate", "--json", "--quiet", "--function", function, "--out"])
-        .arg(folder.path())
-        .arg(programs().join(program).with_extension("c"))
-        .output()
-        .expect("branchwise runs");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("a JSON report");
+    let report = report(program, &["--function", function]);
     let unit = &report["functions"][0];
     let (summary, work) = (&unit["summary"], &unit["work"]);
     let calls = work["solver_calls"].as_object().expect("solver calls by layer");
@@ -130,6 +173,18 @@ fn program_row(program: &str, function: &str) -> String {
         work["paths"],
         calls.join(", ")
     )
+}
+
+fn report(program: &str, arguments: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
+        .args(["generate", "--json", "--quiet", "--out"])
+        .arg(folder.path())
+        .args(arguments)
+        .arg(programs().join(program).with_extension("c"))
+        .output()
+        .expect("branchwise runs");
+    serde_json::from_slice(&output.stdout).expect("a JSON report")
 }
 
 fn kernels_table() {

@@ -55,6 +55,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub findings: Option<Findings>,
 
+    /// Which goals are tried first; all get their verdict [default: all]
+    #[arg(long, value_enum)]
+    pub aim: Option<Aim>,
+
     /// What tests shall cover
     #[arg(long, value_enum, default_value_t = Criterion::Branch)]
     pub criterion: Criterion,
@@ -135,6 +139,11 @@ pub struct MapArguments {
     /// Which graph --dot and --svg draw
     #[arg(long, value_enum, default_value_t = Graph::Cfg)]
     pub graph: Graph,
+
+    /// Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead
+    /// of those of each function alone
+    #[arg(long)]
+    pub interprocedural: bool,
 
     /// Print one JSON object
     #[arg(long, group = "form")]
@@ -233,6 +242,23 @@ impl From<Findings> for branchwise_generate::FindingsMode {
             Findings::None => Self::None,
             Findings::Met => Self::Met,
             Findings::Search => Self::Search,
+        }
+    }
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Aim {
+    /// Those that are unconstrained edges of the control-flow graph: reaching them reaches the others on the way
+    Unconstrained,
+    /// All alike
+    All,
+}
+
+impl From<Aim> for branchwise_generate::AimAt {
+    fn from(aim: Aim) -> Self {
+        match aim {
+            Aim::Unconstrained => Self::Unconstrained,
+            Aim::All => Self::All,
         }
     }
 }

@@ -24,12 +24,13 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
 }
 
 fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>) -> String {
+    let selection = map_view::Selection { function, interprocedural: arguments.interprocedural };
     let graph = arguments.graph.into();
     match (arguments.json, arguments.dot, arguments.svg) {
-        (true, ..) => format!("{:#}\n", map_view::json(map, function)),
-        (_, true, _) => map_view::dot(map, function, graph),
-        (.., true) => map_view::svg(map, function, graph),
-        _ => map_view::text(map, function),
+        (true, ..) => format!("{:#}\n", map_view::json(map, selection)),
+        (_, true, _) => map_view::dot(map, selection, graph),
+        (.., true) => map_view::svg(map, selection, graph),
+        _ => map_view::text(map, selection),
     }
 }
 

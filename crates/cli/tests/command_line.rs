@@ -88,6 +88,13 @@ fn help_of_generate() {
                       - met:    Those that inputs show which were made for branches
                       - search: Those, and others that are looked for on the same paths, after the branches and with a small part of the time
 
+                  --aim <AIM>
+                      Which goals are tried first; all get their verdict [default: all]
+
+                      Possible values:
+                      - unconstrained: Those that are unconstrained edges of the control-flow graph: reaching them reaches the others on the way
+                      - all:           All alike
+
                   --criterion <CRITERION>
                       What tests shall cover
 
@@ -179,6 +186,7 @@ fn short_help_of_generate() {
                   --function <NAME>        Only this function; may be given several times [default: every function of the files]
                   --scope <SCOPE>          Whose branches are goals [default: unit] [possible values: unit, reachable]
                   --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
+                  --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
                   --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
                   --strategy <STRATEGY>    How paths are chosen [default: concolic] [possible values: concolic]
                   --time <SECONDS>         Time for each function [default: 10]
@@ -217,6 +225,7 @@ fn help_of_map() {
             Options:
                   --function <NAME>  Only this function
                   --graph <GRAPH>    Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
+                  --interprocedural  Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
                   --json             Print one JSON object
                   --dot              Print a drawing for Graphviz
                   --svg              Print a drawing for a browser

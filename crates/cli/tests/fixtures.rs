@@ -269,3 +269,36 @@ fn the_same_seed_and_steps_give_the_same_bytes() {
         differ.map(|(first, _)| format!("{name}: {} differs between two runs", first.0)).collect()
     });
 }
+
+/// The loop of `endless_or_not` is met first with a step that never leaves it.
+#[test]
+fn a_test_that_returns_is_preferred() {
+    let _alone = alone();
+    let folder = temporary();
+    let fixture = Fixture::read(&named(&["endless_or_not"])[0]).expect("a fixture");
+    let json = generate(&fixture, &[], folder.path()).json().expect("a report");
+    let tests = json["functions"][0]["tests"].as_array().expect("tests");
+    assert!(!tests.is_empty());
+    assert!(tests.iter().all(|test| test["observed"]["end"] == "returned"), "{tests:?}");
+}
+
+/// What is not aimed at may be feasible where what implies it is not: every goal keeps its verdict.
+#[test]
+fn the_aim_changes_no_verdict() {
+    let _alone = alone();
+    let names = ["call_reachable", "do_loop", "if_nested", "infeasible_assignments", "infeasible_flag", "paper_climb"];
+    check_all(&named(&names), |path| {
+        let folder = temporary();
+        let judged = Fixture::read(path).and_then(|fixture| {
+            let json = generate(&fixture, &["--aim", "unconstrained"], folder.path()).json()?;
+            let work = &json["functions"][0]["work"];
+            let goals = json["functions"][0]["summary"]["goals"].as_u64();
+            let mut wrong = judge::differences(&fixture, &json);
+            if work["aimed"].as_u64() >= goals || work["unconstrained_edges"].as_u64() >= work["edges"].as_u64() {
+                wrong.push(format!("{}: nothing is implied: {work}", fixture.entry));
+            }
+            Ok(wrong)
+        });
+        judged.unwrap_or_else(|error| vec![format!("{}: {error}", fixture::file_name(path))])
+    });
+}

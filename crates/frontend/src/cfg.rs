@@ -201,6 +201,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             self.state.calls.push(CallSite {
                 callee: call.callee,
                 declared_by_user: call.declared_by_user,
+                returns: call.returns,
                 place: call.place,
                 node,
             });

@@ -3,6 +3,8 @@
 mod common;
 
 use branchwise_frontend::{Source, Toolchain, analyse};
+use branchwise_program::EdgeId;
+use branchwise_program::graph::{Implications, edge_dominators, edge_postdominators, unconstrained_edges};
 use common::text::function_text;
 use expect_test::{Expect, expect};
 
@@ -159,4 +161,35 @@ fn a_loop_without_statements_has_a_node() {
         loop For line 2 head n1 from n1
     "#]],
     );
+}
+
+/// Annex B, figure 1: the unconstrained edges are 6→5, 6→7 and 13→14 there, which are these lines here. We name a straight
+/// run of edges by its last one, annex B by its first.
+#[test]
+fn unconstrained_edges_are_those_of_annex_b() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/paper_climb.c");
+    let unit = analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap();
+    let map = &unit.map;
+    let mut found = Vec::new();
+    for function in map.functions.values() {
+        let cfg = &function.cfg;
+        let (dominators, postdominators) = (edge_dominators(cfg), edge_postdominators(cfg));
+        let line = |node| cfg.nodes[node].place.line;
+        for last in unconstrained_edges(cfg) {
+            let same_run =
+                |first: &EdgeId| dominators.dominates(*first, last) && postdominators.dominates(last, *first);
+            let run: Vec<_> = cfg.edges.ids().filter(same_run).map(|edge| &cfg.edges[edge]).collect();
+            let run: Vec<_> = run.iter().map(|edge| (line(edge.from), line(edge.to))).collect();
+            found.push((function.name.as_str(), run));
+        }
+    }
+    let climb = map.function_named("climb").unwrap();
+    found.sort();
+    assert_eq!(
+        found,
+        [("climb", vec![(14, 13)]), ("climb", vec![(14, 15), (15, 13)]), ("main", vec![(18, 20), (20, 21), (21, 22)]),]
+    );
+    let of_program = Implications::of(map, &[map.function_named("main").unwrap()]);
+    assert!(of_program.unconstrained().iter().all(|edge| edge.function == climb));
+    assert_eq!(of_program.unconstrained().len(), 2);
 }

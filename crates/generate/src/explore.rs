@@ -22,6 +22,7 @@ use crate::footprint::Footprint;
 use crate::settings::{Bounds, FindingsMode, Settings};
 
 mod faults;
+mod returns;
 mod unite;
 
 pub(crate) use faults::FaultRecord;
@@ -355,6 +356,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             }
         }
         self.note_what_is_left(budget);
+        self.look_for_returns(budget);
         self.look_for_faults(budget, on_goals);
         self.count_solver_calls();
     }

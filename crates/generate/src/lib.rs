@@ -20,5 +20,5 @@ pub use branchwise_search::Routes;
 pub use case::test_case;
 pub use replayed::disagreement;
 pub use result::*;
-pub use settings::{FindingsMode, FunctionSettings, Scope, Settings, Strategy};
+pub use settings::{AimAt, FindingsMode, FunctionSettings, Scope, Settings, Strategy};
 pub use unit::{Subject, UnitReport, Workplace, conclude};

@@ -169,6 +169,11 @@ pub struct Work {
     pub instructions: u64,
     /// Conditions of faults that were asked for.
     pub fault_queries: u64,
+    /// The edges of the control-flow graphs whose outcomes are goals, and the unconstrained ones among them.
+    pub edges: u64,
+    pub unconstrained_edges: u64,
+    /// Goals that the search aimed at first.
+    pub aimed: u64,
     pub seconds: f64,
 }
 

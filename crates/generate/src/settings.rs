@@ -23,6 +23,7 @@ pub struct Settings {
     pub scope: Scope,
     pub findings: FindingsMode,
     pub strategy: Strategy,
+    pub aim: AimAt,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -72,6 +73,15 @@ pub enum Strategy {
     Concolic,
 }
 
+/// Which goals are tried first. All get their verdict.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
+pub enum AimAt {
+    /// Those that are unconstrained edges: reaching them reaches the others on the way.
+    Unconstrained,
+    #[default]
+    All,
+}
+
 /// What is done about bad ends and undefined behaviour.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
 pub enum FindingsMode {
@@ -96,6 +106,7 @@ impl Default for Settings {
             scope: Scope::Unit,
             findings: FindingsMode::Search,
             strategy: Strategy::Hybrid,
+            aim: AimAt::default(),
             functions: BTreeMap::new(),
         }
     }

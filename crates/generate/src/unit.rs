@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use branchwise_constraints::Workers;
-use branchwise_goals::{Goal, GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
+use branchwise_goals::{Aim, Goal, GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
 use branchwise_program::code::Location;
 use branchwise_program::map::Place;
 use branchwise_program::{FunctionId, Program};
@@ -21,7 +21,7 @@ use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
     Test, TestSource, Trouble, Work,
 };
-use crate::settings::{Bounds, FindingsMode, Scope, Settings};
+use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
@@ -111,6 +111,10 @@ impl<'a> Unit<'_, 'a> {
         let function = &self.place.subject.program.map.functions[self.function];
         let name = function.name.clone();
         let mut ledger = Ledger::new(self.goals());
+        let aim = self.aim();
+        if self.place.subject.settings.aim == AimAt::Unconstrained {
+            ledger.aim_at(&aim.outcomes);
+        }
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
         let report = match &function.driver {
@@ -119,7 +123,11 @@ impl<'a> Unit<'_, 'a> {
         };
         let (reached, goals) = (ledger.len() - ledger.open(), ledger.len());
         on_progress(Progress::FunctionFinished { name, reached, goals });
-        report.unwrap_or_else(|trouble| troubled(self.function, &ledger, trouble))
+        let mut report = report.unwrap_or_else(|trouble| troubled(self.function, &ledger, trouble));
+        report.work.edges = aim.edges as u64;
+        report.work.unconstrained_edges = aim.unconstrained_edges as u64;
+        report.work.aimed = ledger.aimed() as u64;
+        report
     }
 
     /// One function's trouble never stops another: a fault of ours ends this function only.
@@ -153,6 +161,14 @@ impl<'a> Unit<'_, 'a> {
                 let functions = routes.reachable(self.function).into_iter();
                 functions.flat_map(|function| branch_goals(&program.map, function)).collect()
             }
+        }
+    }
+
+    fn aim(&self) -> Aim {
+        let Subject { program, settings, .. } = self.place.subject;
+        match settings.scope {
+            Scope::Unit => Aim::in_function(&program.map, self.function),
+            Scope::Reachable => Aim::in_program(&program.map, self.function),
         }
     }
 
@@ -334,16 +350,24 @@ fn work(counters: &Counters) -> Work {
         solver_calls: counters.solver_calls.iter().map(|(layer, count)| (layer.clone(), *count)).collect(),
         instructions: counters.instructions,
         fault_queries: counters.fault_queries,
-        seconds: 0.0,
+        ..Work::default()
     }
 }
 
+/// Each goal is what the first test is kept for that covers it; one that returns comes before one that does not.
 fn suite(replayed: &[Replayed], kept: &[usize]) -> Vec<Test> {
-    let mut seen = BTreeSet::new();
+    let mut kept_for: BTreeMap<GoalId, usize> = BTreeMap::new();
+    for clean in [true, false] {
+        for &index in kept.iter().filter(|&&index| replayed[index].is_clean() == clean) {
+            replayed[index].covers.iter().for_each(|&goal| {
+                kept_for.entry(goal).or_insert(index);
+            });
+        }
+    }
     let mut tests = Vec::new();
     for (number, &index) in kept.iter().enumerate() {
         let test = &replayed[index];
-        let kept_for = test.covers.iter().copied().filter(|&goal| seen.insert(goal)).collect();
+        let kept_for = test.covers.iter().copied().filter(|goal| kept_for.get(goal) == Some(&index)).collect();
         tests.push(Test {
             id: TestId(number as u32 + 1),
             case: test.attempt.case.clone(),

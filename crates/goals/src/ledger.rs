@@ -1,17 +1,19 @@
 //! The ledger: which goals there are and what is known of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_program::MarkerId;
 use branchwise_program::map::Event;
 
-use crate::{Goal, GoalId};
+use crate::{Goal, GoalId, GoalKind};
 
 /// The goals of one unit under test and which of them a trace has reached.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     goals: Vec<Goal>,
     reached: Vec<bool>,
+    /// What a search tries first; all, unless it is told otherwise.
+    aimed: Vec<bool>,
     by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
     open: usize,
 }
@@ -22,7 +24,13 @@ impl Ledger {
         for (index, goal) in goals.iter().enumerate() {
             by_marker.entry(goal.marker).or_default().push(GoalId(index as u32));
         }
-        Ledger { reached: vec![false; goals.len()], open: goals.len(), goals, by_marker }
+        Ledger {
+            reached: vec![false; goals.len()],
+            aimed: vec![true; goals.len()],
+            open: goals.len(),
+            goals,
+            by_marker,
+        }
     }
 
     pub fn goals(&self) -> impl Iterator<Item = (GoalId, &Goal)> {
@@ -59,6 +67,25 @@ impl Ledger {
     /// Whether this event would reach a goal that is still open.
     pub fn would_help(&self, event: Event) -> bool {
         self.reached_by(event).any(|id| !self.is_reached(id))
+    }
+
+    /// Whether this event would reach a goal that is still open and aimed at.
+    pub fn is_aimed_at(&self, event: Event) -> bool {
+        self.reached_by(event).any(|id| !self.is_reached(id) && self.aimed[id.0 as usize])
+    }
+
+    /// Aims at the goals that are these outcomes, and no longer at the others. That a switch goes elsewhere than to one
+    /// label is what its other outcomes reach.
+    pub fn aim_at(&mut self, outcomes: &BTreeSet<Event>) {
+        for (goal, aimed) in self.goals.iter().zip(&mut self.aimed) {
+            let is_outcome = goal.outcome || goal.kind == GoalKind::Condition;
+            *aimed = is_outcome && outcomes.iter().any(|&event| goal.reached_by(event));
+        }
+    }
+
+    /// How many goals are aimed at, reached or not.
+    pub fn aimed(&self) -> usize {
+        self.aimed.iter().filter(|aimed| **aimed).count()
     }
 
     /// Notes a trace; returns the goals that it reaches first.

@@ -2,10 +2,12 @@
 //!
 //! This crate knows the map and nothing of execution, solvers or processes.
 
+mod aim;
 mod branch;
 mod ledger;
 mod verdict;
 
+pub use aim::Aim;
 pub use branch::branch_goals;
 pub use ledger::Ledger;
 pub use verdict::{Bound, Evidence, TestId, UnknownReason, Verdict};

@@ -481,6 +481,8 @@ pub struct CallSite {
     pub callee: Option<String>,
     /// The callee is declared in a user's file, not in a system header.
     pub declared_by_user: bool,
+    /// It may come back. `exit()`, `abort()` and what is declared `noreturn` do not.
+    pub returns: bool,
     pub place: Place,
     pub node: NodeId,
 }

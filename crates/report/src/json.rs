@@ -154,6 +154,9 @@ fn work(unit: &FunctionReport) -> Json {
         "solver_calls": layers.collect::<JsonMap<String, Json>>(),
         "instructions": work.instructions,
         "fault_queries": work.fault_queries,
+        "edges": work.edges,
+        "unconstrained_edges": work.unconstrained_edges,
+        "aimed": work.aimed,
         "seconds": work.seconds,
     })
 }

@@ -33,15 +33,20 @@ const ORDERS: [i64; 2] = [1, -1];
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    /// It is an open goal.
+    /// It is an open goal that is aimed at.
     Goal,
-    /// An open goal can follow.
+    /// One can follow.
     TowardsGoal,
+    /// It is another open goal.
+    OtherGoal,
+    /// Only others can follow.
+    TowardsOther,
     /// A bound that the path may hit, with goals behind it.
     Cut,
 }
 
-/// The strategy: aim at what is uncovered, near goals first, and now and then anywhere. Faults lead to no goal.
+/// The strategy: aim at what is uncovered, near goals first (those that
+/// are aimed at before the others), and now and then anywhere. Faults lead to no goal.
 #[derive(Debug, Clone)]
 pub struct Frontier {
     guidance: Guidance,
@@ -94,11 +99,16 @@ impl Frontier {
 
     fn class(&self, tree: &Tree, ledger: &Ledger, candidate: Candidate, branch: &Branch) -> Option<(Class, u32)> {
         let tried = branch.event.and_then(|event| self.tried.get(&event)).copied().unwrap_or(0);
-        if branch.event.is_some_and(|event| ledger.would_help(event)) {
+        if branch.event.is_some_and(|event| ledger.is_aimed_at(event)) {
             return Some((Class::Goal, tried));
         }
-        let distance = self.guidance.after(branch, tree.positions(candidate.node))?;
-        let class = if branch.cut { Class::Cut } else { Class::TowardsGoal };
+        let positions = tree.positions(candidate.node);
+        let (class, distance) = match self.guidance.towards_aim(branch, positions) {
+            Some(distance) => (Class::TowardsGoal, distance),
+            None if branch.event.is_some_and(|event| ledger.would_help(event)) => (Class::OtherGoal, 0),
+            None => (Class::TowardsOther, self.guidance.after(branch, positions)?),
+        };
+        let class = if branch.cut { Class::Cut } else { class };
         Some((class, distance.saturating_add(tried)))
     }
 

@@ -120,9 +120,17 @@ impl FunctionRoutes {
 #[derive(Debug, Clone)]
 pub struct Guidance {
     routes: Routes,
-    /// Of every node of the functions in reach: steps to the nearest open goal, in it or in what it calls.
-    distances: HashMap<FunctionId, Vec<u32>>,
-    /// The outcomes that are open goals themselves.
+    /// To all open goals.
+    open: Distances,
+    /// To those that are aimed at, where that makes a difference.
+    aimed: Option<Distances>,
+}
+
+#[derive(Debug, Clone)]
+struct Distances {
+    /// Of every node of the functions in reach: steps to the nearest goal, in it or in what it calls.
+    nodes: HashMap<FunctionId, Vec<u32>>,
+    /// The outcomes that are goals themselves.
     goals: HashSet<Event>,
 }
 
@@ -134,20 +142,49 @@ impl Guidance {
         let mut starts = vec![unit];
         starts.extend(goal_functions.iter().copied().filter(|&function| function != unit));
         let near = routes.reachable_from(starts);
-        let distances =
-            near.iter().map(|&function| (function, vec![NONE; routes.functions[function].predecessors.len()]));
-        let mut guidance = Guidance { routes: routes.clone(), distances: distances.collect(), goals: HashSet::new() };
-        guidance.propagate(&near, &goal_functions, ledger);
-        guidance
+        let towards = |wanted: &dyn Fn(Event) -> bool| Distances::new(routes, &near, &goal_functions, wanted);
+        let open = towards(&|event| ledger.would_help(event));
+        let all = open.goals.iter().all(|&event| ledger.is_aimed_at(event));
+        let aimed = (!all).then(|| towards(&|event| ledger.is_aimed_at(event)));
+        Guidance { routes: routes.clone(), open, aimed }
+    }
+
+    /// Steps to an open goal by going this way, 0 if it is one; `None` if none can be reached any more.
+    pub fn after(&self, branch: &Branch, positions: &[Position]) -> Option<u32> {
+        self.open.after(&self.routes, branch, positions)
+    }
+
+    /// The same for the goals that are aimed at.
+    pub fn towards_aim(&self, branch: &Branch, positions: &[Position]) -> Option<u32> {
+        self.aimed.as_ref().unwrap_or(&self.open).after(&self.routes, branch, positions)
+    }
+}
+
+impl Distances {
+    fn new(
+        routes: &Routes,
+        near: &[FunctionId],
+        goal_functions: &BTreeSet<FunctionId>,
+        wanted: &dyn Fn(Event) -> bool,
+    ) -> Self {
+        let unknown = |&function: &FunctionId| (function, vec![NONE; routes.functions[function].predecessors.len()]);
+        let mut distances = Distances { nodes: near.iter().map(unknown).collect(), goals: HashSet::new() };
+        distances.propagate(&routes.functions, near, goal_functions, wanted);
+        distances
     }
 
     /// Breadth first from the goals against the edges; a call carries the distance of its callee's entry to its node.
-    fn propagate(&mut self, near: &[FunctionId], goal_functions: &BTreeSet<FunctionId>, ledger: &Ledger) {
-        let routes = self.routes.functions.clone();
+    fn propagate(
+        &mut self,
+        routes: &IdVec<FunctionId, FunctionRoutes>,
+        near: &[FunctionId],
+        goal_functions: &BTreeSet<FunctionId>,
+        wanted: &dyn Fn(Event) -> bool,
+    ) {
         let mut queue: VecDeque<(FunctionId, NodeId)> = VecDeque::new();
         for &function in goal_functions {
             for &(event, from) in &routes[function].outcomes {
-                if ledger.would_help(event) {
+                if wanted(event) {
                     self.goals.insert(event);
                     self.improve(function, from, 0, &mut queue);
                 }
@@ -155,7 +192,7 @@ impl Guidance {
         }
         let mut anywhere = false;
         while let Some((function, node)) = queue.pop_front() {
-            let distance = self.distances[&function][node.index()];
+            let distance = self.nodes[&function][node.index()];
             let own = &routes[function];
             for &before in &own.predecessors[node.index()] {
                 self.improve(function, before, distance + 1, &mut queue);
@@ -184,7 +221,7 @@ impl Guidance {
         distance: u32,
         queue: &mut VecDeque<(FunctionId, NodeId)>,
     ) {
-        let Some(known) = self.distances.get_mut(&function).and_then(|nodes| nodes.get_mut(node.index())) else {
+        let Some(known) = self.nodes.get_mut(&function).and_then(|nodes| nodes.get_mut(node.index())) else {
             return;
         };
         if distance < *known {
@@ -194,23 +231,22 @@ impl Guidance {
     }
 
     fn distance(&self, function: FunctionId, node: NodeId) -> Option<u32> {
-        let distance = match self.distances.get(&function) {
+        let distance = match self.nodes.get(&function) {
             Some(nodes) => nodes.get(node.index()).copied().unwrap_or(NONE),
             None => FAR,
         };
         (distance != NONE).then_some(distance)
     }
 
-    /// Steps from a position to an open goal, `None` if none can be reached before the function returns.
-    fn distance_from(&self, position: &Position) -> Option<u32> {
-        match position.after.and_then(|event| self.routes.targets.get(&event)) {
+    /// Steps from a position to a goal, `None` if none can be reached before the function returns.
+    fn distance_from(&self, routes: &Routes, position: &Position) -> Option<u32> {
+        match position.after.and_then(|event| routes.targets.get(&event)) {
             Some(&(function, node)) => self.distance(function, node),
-            None => self.distance(position.function, self.routes.functions.get(position.function)?.entry),
+            None => self.distance(position.function, routes.functions.get(position.function)?.entry),
         }
     }
 
-    /// Steps to an open goal by going this way, 0 if it is one; `None` if none can be reached any more.
-    pub fn after(&self, branch: &Branch, positions: &[Position]) -> Option<u32> {
+    fn after(&self, routes: &Routes, branch: &Branch, positions: &[Position]) -> Option<u32> {
         if branch.fault {
             return None;
         }
@@ -219,8 +255,8 @@ impl Guidance {
         }
         let Some((innermost, outer)) = positions.split_last() else { return Some(u32::MAX) };
         let innermost = Position { after: branch.event.or(innermost.after), ..*innermost };
-        let here = self.distance_from(&innermost);
-        let later = outer.iter().rev().filter_map(|position| self.distance_from(position)).min();
+        let here = self.distance_from(routes, &innermost);
+        let later = outer.iter().rev().filter_map(|position| self.distance_from(routes, position)).min();
         [here, later.map(|distance| distance + RETURN_COST)].into_iter().flatten().min()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use branchwise_goals::{Ledger, branch_goals};
+use branchwise_goals::{Aim, Ledger, branch_goals};
 use branchwise_program::map::{
     Cfg, Edge, EdgeLabel, Event, Function, Language, Map, Marker, MarkerKind, Node, NodeKind, Place, SourceFile,
 };
@@ -129,6 +129,13 @@ fn every_open_goal_is_tried_and_what_leads_nowhere_never() {
 
 /// What the frontier hands out after one path, when all of it is refuted; in a fixed order.
 fn tried(map: &Map, ledger: &Ledger, choices: &[Choice]) -> Vec<(u32, usize)> {
+    let mut tried = in_turn(map, ledger, choices);
+    tried.sort_unstable();
+    tried
+}
+
+/// The same in the order in which it is handed out.
+fn in_turn(map: &Map, ledger: &Ledger, choices: &[Choice]) -> Vec<(u32, usize)> {
     let mut tree = Tree::new();
     let inserted = tree.insert(choices);
     let mut frontier = Frontier::new(Guidance::new(&Routes::of(map), UNIT, ledger), 0);
@@ -138,8 +145,33 @@ fn tried(map: &Map, ledger: &Ledger, choices: &[Choice]) -> Vec<(u32, usize)> {
         tried.push((candidate.node.0, candidate.branch));
         tree.set_status(candidate.node, candidate.branch, Status::Refuted);
     }
-    tried.sort_unstable();
     tried
+}
+
+/// Only the way into m1 is implied by others.
+#[test]
+fn the_unconstrained_outcomes_are_aimed_at() {
+    let map = map();
+    let aim = Aim::in_function(&map, UNIT);
+    assert_eq!((aim.edges, aim.unconstrained_edges), (7, 5));
+    let outcomes = [event(0, 0), event(1, 0), event(1, 1), event(2, 0), event(2, 1)];
+    assert_eq!(aim.outcomes, outcomes.into());
+    assert_eq!(Aim::in_program(&map, UNIT), aim);
+    let mut ledger = Ledger::new(branch_goals(&map, UNIT));
+    ledger.aim_at(&aim.outcomes);
+    assert_eq!((ledger.aimed(), ledger.open()), (5, 6));
+    assert!(ledger.would_help(event(0, 1)) && !ledger.is_aimed_at(event(0, 1)));
+}
+
+/// What is aimed at, then what leads there, then what is open besides: nothing is left out.
+#[test]
+fn goals_that_are_not_aimed_at_come_last() {
+    let map = map();
+    let mut ledger = Ledger::new(branch_goals(&map, UNIT));
+    let (choices, events) = path(&[1, 1, 1]);
+    ledger.note(&events);
+    ledger.aim_at(&[event(2, 0)].into());
+    assert_eq!(in_turn(&map, &ledger, &choices), [(2, 0), (1, 0), (0, 0)]);
 }
 
 #[test]

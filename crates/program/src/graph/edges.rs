@@ -122,6 +122,9 @@ impl<'a> NearestEdge<'a> {
 /// The unconstrained edges: a smallest set of edges whose coverage covers every edge that can be reached. In the order
 /// of ids.
 ///
+/// The claim is for executions that end where the graph says, and in which calls come back: see
+/// [`Implications`](super::Implications) for a program with calls that do not.
+///
 /// Annex C, 3.6 and figure 6: the leaves of the dominator tree that are extended leaves of the post-dominator tree.
 /// Of a straight run of edges this takes the last one, which stands for the others even if a run stops half-way.
 pub fn unconstrained_edges(cfg: &Cfg) -> Vec<EdgeId> {

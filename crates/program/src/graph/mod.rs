@@ -1,5 +1,6 @@
 //! Analyses of a control-flow graph, each a value computed from an immutable [`Cfg`](crate::map::Cfg): dominators and
-//! post-dominators of nodes and of edges, the edge graph, unconstrained edges, control dependence, natural loops.
+//! post-dominators of nodes and of edges, the edge graph, unconstrained edges (of a function and of a
+//! program), control dependence, natural loops.
 //!
 //! The words are those of Lapierre et al., "Advantages of Unconstrained Edges Analysis to Automatic Test Data
 //! Generation" (annex C of Lapierre 1998).
@@ -8,7 +9,11 @@ mod control;
 mod digraph;
 mod dominators;
 mod edges;
+mod interprocedural;
 mod loops;
+#[cfg(test)]
+mod program_tests;
+mod supergraph;
 #[cfg(test)]
 mod tests;
 
@@ -19,4 +24,5 @@ pub use control::{
 pub use digraph::Digraph;
 pub use dominators::{DominatorTree, immediate_dominators};
 pub use edges::{EdgeGraph, edge_dominators, edge_graph, edge_postdominators, unconstrained_edges};
+pub use interprocedural::{Implications, ProgramEdge};
 pub use loops::{NaturalLoop, back_edges, natural_loops};

@@ -9,7 +9,7 @@ use crate::map::{Cfg, Edge, EdgeLabel, Event, Node, NodeKind, Place};
 use crate::{EdgeId, FileId, Id, MarkerId, NodeId};
 
 /// Node 0 is the entry and node 1 the exit. Edges of a node with several carry outcomes of a marker of that node.
-fn cfg(nodes: usize, edges: &[(usize, usize)]) -> Cfg {
+pub(super) fn cfg(nodes: usize, edges: &[(usize, usize)]) -> Cfg {
     let place = Place { file: FileId(0), line: 1, column: 1 };
     let node = |_| Node { kind: NodeKind::Statement, place, text: String::new() };
     let edge = |index: usize| {
@@ -33,7 +33,7 @@ fn random_digraph() -> impl Strategy<Value = (usize, Vec<(usize, usize)>)> {
 }
 
 /// As front ends make them: nothing leaves the exit.
-fn random_cfg() -> impl Strategy<Value = Cfg> {
+pub(super) fn random_cfg() -> impl Strategy<Value = Cfg> {
     random_digraph().prop_map(|(nodes, mut edges)| {
         edges.retain(|edge| edge.0 != 1);
         cfg(nodes, &edges)
@@ -54,15 +54,15 @@ fn on_every_path(graph: &Digraph, starts: &[usize], above: usize, below: usize) 
     reached_without(graph, starts, nowhere)[below] && !reached_without(graph, starts, above)[below]
 }
 
-struct NaiveEdges {
-    reachable: Vec<EdgeId>,
+pub(super) struct NaiveEdges {
+    pub(super) reachable: Vec<EdgeId>,
     graph: Digraph,
     first: Vec<usize>,
     last: Vec<usize>,
 }
 
 impl NaiveEdges {
-    fn new(cfg: &Cfg) -> Self {
+    pub(super) fn new(cfg: &Cfg) -> Self {
         let EdgeGraph { vertices, arcs, first, last } = edge_graph(cfg);
         let arcs: Vec<_> = arcs.iter().map(|(from, to)| (from.index(), to.index())).collect();
         let index = |edges: Vec<EdgeId>| edges.iter().map(|edge| edge.index()).collect();
@@ -77,7 +77,7 @@ impl NaiveEdges {
     }
     /// Every complete execution through `edge` takes `other`: a prefix and a suffix that avoid it make one that does
     /// not.
-    fn implies(&self, edge: EdgeId, other: EdgeId) -> bool {
+    pub(super) fn implies(&self, edge: EdgeId, other: EdgeId) -> bool {
         self.dominates(other, edge) || self.postdominates(other, edge)
     }
     fn covered_by(&self, goals: &[EdgeId]) -> BTreeSet<EdgeId> {

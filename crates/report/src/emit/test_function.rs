@@ -167,7 +167,7 @@ fn end_text(end: End) -> Option<String> {
         End::Returns => None,
         End::Exits(status) => Some(format!("observed: exits with status {status}")),
         End::EndsBySignal(number) => Some(format!("observed: ends with {}", super::signal_name(number))),
-        End::RunsOn => Some("observed: does not return".to_owned()),
+        End::RunsOn => Some("observed: did not return within a second".to_owned()),
         End::EndsAnyhow => Some("undefined behaviour: nothing is expected of what follows".to_owned()),
     }
 }

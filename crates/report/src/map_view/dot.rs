@@ -1,17 +1,18 @@
 use std::fmt::Write;
 
-use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 
 use super::picture::{Arc, Picture, Shape, Tone, Vertex, picture};
-use super::{Graph, chosen};
+use super::{Graph, Selection};
 
 /// For Graphviz: one cluster for each function.
-pub fn dot(map: &Map, function: Option<FunctionId>, graph: Graph) -> String {
+pub fn dot(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
+    let selection = selection.into();
+    let marks = selection.marks(map);
     let mut out = String::from("digraph map {\n  node [fontname=\"monospace\", fontsize=11];\n");
     out.push_str("  edge [fontname=\"monospace\", fontsize=10];\n");
-    for (id, function) in chosen(map, function) {
-        cluster(&mut out, &format!("f{}", id.0), &picture(map, function, graph));
+    for (id, function) in selection.functions(map) {
+        cluster(&mut out, &format!("f{}", id.0), &picture(map, function, graph, &marks[id]));
     }
     out.push_str("}\n");
     out

@@ -199,6 +199,7 @@ impl Builder<'_> {
         self.calls.push(CallSite {
             callee: Some(callee.to_string()),
             declared_by_user: true,
+            returns: true,
             place: self.place(5),
             node,
         });

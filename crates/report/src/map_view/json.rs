@@ -1,14 +1,26 @@
-use branchwise_program::graph::{control_dependence, natural_loops, unconstrained_edges};
+use branchwise_program::graph::{Implications, control_dependence, natural_loops, unconstrained_edges};
 use branchwise_program::map::{Decision, Edge, EdgeLabel, Function, Loop, Map, Place};
 use branchwise_program::{EdgeId, FunctionId, NodeId};
 use serde_json::{Map as Object, Value, json};
 
-use super::{chosen, words};
+use super::{Selection, words};
 
 /// The map for tools. Version 1: keys may be added, never renamed. Ids are numbers that hold within one function.
-pub fn json(map: &Map, function: Option<FunctionId>) -> Value {
-    let functions: Vec<Value> = chosen(map, function).into_iter().map(|(_, function)| one(map, function)).collect();
-    json!({ "version": 1, "functions": functions })
+pub fn json(map: &Map, selection: impl Into<Selection>) -> Value {
+    let selection = selection.into();
+    let functions: Vec<Value> = selection.functions(map).into_iter().map(|(_, function)| one(map, function)).collect();
+    let roots = selection.roots(map);
+    let name = |function: FunctionId| map.functions[function].name.as_str();
+    let implications = Implications::of(map, &roots);
+    let unconstrained = implications.unconstrained().into_iter();
+    let unconstrained = unconstrained.map(|edge| json!({ "function": name(edge.function), "edge": edge.edge.0 }));
+    json!({
+        "version": 1,
+        "functions": functions,
+        "roots": roots.iter().map(|&root| name(root)).collect::<Vec<_>>(),
+        "interprocedural_edges": implications.reachable().len(),
+        "interprocedural_unconstrained_edges": unconstrained.collect::<Vec<_>>(),
+    })
 }
 
 fn one(map: &Map, function: &Function) -> Value {

@@ -14,8 +14,9 @@ mod tests;
 mod text;
 mod words;
 
-use branchwise_program::FunctionId;
+use branchwise_program::graph::{Implications, unconstrained_edges};
 use branchwise_program::map::{Function, Map};
+use branchwise_program::{EdgeId, FunctionId, IdVec};
 
 pub use dot::dot;
 pub use json::json;
@@ -35,6 +36,57 @@ pub enum Graph {
     Postdominators,
 }
 
-fn chosen(map: &Map, function: Option<FunctionId>) -> Vec<(FunctionId, &Function)> {
-    map.functions.iter().filter(|(id, _)| function.is_none_or(|chosen| chosen == *id)).collect()
+/// Which functions a view shows, and which of their edges it marks.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// `None`: all.
+    pub function: Option<FunctionId>,
+    /// Mark the edges that are unconstrained in the program instead of those of each function alone.
+    pub interprocedural: bool,
+}
+
+impl From<Option<FunctionId>> for Selection {
+    fn from(function: Option<FunctionId>) -> Self {
+        Selection { function, interprocedural: false }
+    }
+}
+
+impl Selection {
+    fn functions(self, map: &Map) -> Vec<(FunctionId, &Function)> {
+        map.functions.iter().filter(|(id, _)| self.function.is_none_or(|chosen| chosen == *id)).collect()
+    }
+
+    /// Where executions begin: in the function that is asked for, or in `main`, or in every function that no other
+    /// calls by name, and then in the first of those that are not reached yet.
+    fn roots(self, map: &Map) -> Vec<FunctionId> {
+        if let Some(root) = self.function.or_else(|| map.function_named("main")) {
+            return vec![root];
+        }
+        let called = |callee: &str| {
+            let mut others = map.functions.values().filter(|function| function.name != callee);
+            others.any(|function| function.calls.iter().any(|call| call.callee.as_deref() == Some(callee)))
+        };
+        let mut roots: Vec<_> =
+            map.functions.iter().filter(|(_, function)| !called(&function.name)).map(|(id, _)| id).collect();
+        loop {
+            let found = Implications::of(map, &roots);
+            let reached = |id: FunctionId| found.reachable().iter().any(|edge| edge.function == id);
+            match map.functions.ids().find(|&id| !roots.contains(&id) && !reached(id)) {
+                Some(unreached) => roots.push(unreached),
+                None => return roots,
+            }
+        }
+    }
+
+    /// The edges to mark, of every function in order.
+    fn marks(self, map: &Map) -> IdVec<FunctionId, Vec<EdgeId>> {
+        if !self.interprocedural {
+            return map.functions.values().map(|function| unconstrained_edges(&function.cfg)).collect();
+        }
+        let mut marks: IdVec<FunctionId, Vec<EdgeId>> = map.functions.ids().map(|_| Vec::new()).collect();
+        for edge in Implications::of(map, &self.roots(map)).unconstrained() {
+            marks[edge.function].push(edge.edge);
+        }
+        marks
+    }
 }

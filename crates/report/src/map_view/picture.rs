@@ -1,8 +1,6 @@
 //! What DOT and SVG draw: vertices and arcs with their text, whichever graph they stand for.
 
-use branchwise_program::graph::{
-    DominatorTree, edge_dominators, edge_graph, edge_postdominators, reachable_nodes, unconstrained_edges,
-};
+use branchwise_program::graph::{DominatorTree, edge_dominators, edge_graph, edge_postdominators, reachable_nodes};
 use branchwise_program::map::{EdgeLabel, Function, Map, MarkerKind, NodeKind};
 use branchwise_program::{EdgeId, Id, IdVec, NodeId};
 
@@ -60,18 +58,17 @@ pub(super) enum Tone {
     Case,
 }
 
-pub(super) fn picture(map: &Map, function: &Function, graph: Graph) -> Picture {
-    let unconstrained = unconstrained_edges(&function.cfg);
+pub(super) fn picture(map: &Map, function: &Function, graph: Graph, unconstrained: &[EdgeId]) -> Picture {
     match graph {
-        Graph::Cfg => control_flow(map, function, &unconstrained),
-        Graph::Edges => edges(map, function, &unconstrained),
+        Graph::Cfg => control_flow(map, function, unconstrained),
+        Graph::Edges => edges(map, function, unconstrained),
         Graph::Dominators => {
             let tree = edge_dominators(&function.cfg);
-            tree_of_edges(map, function, &unconstrained, &tree, ("dominator tree of edges", "entry edge"))
+            tree_of_edges(map, function, unconstrained, &tree, ("dominator tree of edges", "entry edge"))
         }
         Graph::Postdominators => {
             let tree = edge_postdominators(&function.cfg);
-            tree_of_edges(map, function, &unconstrained, &tree, ("post-dominator tree of edges", "exit edge"))
+            tree_of_edges(map, function, unconstrained, &tree, ("post-dominator tree of edges", "exit edge"))
         }
     }
 }

@@ -1,15 +1,17 @@
 use std::fmt::Write;
 
-use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 
 use super::layout::{self, Layout, Point, Rectangle, Route, Size, Step, layout};
 use super::picture::{Line, Picture, Shape, Tone, Vertex, picture};
-use super::{Graph, chosen};
+use super::{Graph, Selection};
 
 /// A drawing that needs no other program than a browser; several functions stand below each other.
-pub fn svg(map: &Map, function: Option<FunctionId>, graph: Graph) -> String {
-    let pictures = chosen(map, function).into_iter().map(|(_, function)| picture(map, function, graph));
+pub fn svg(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
+    let selection = selection.into();
+    let marks = selection.marks(map);
+    let functions = selection.functions(map).into_iter();
+    let pictures = functions.map(|(id, function)| picture(map, function, graph, &marks[id]));
     page(
         &pictures
             .map(|picture| {

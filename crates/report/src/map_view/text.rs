@@ -1,23 +1,26 @@
 use std::fmt::{Display, Write};
 
-use branchwise_program::FunctionId;
-use branchwise_program::graph::{control_dependence, natural_loops, reachable_nodes, unconstrained_edges};
+use branchwise_program::EdgeId;
+use branchwise_program::graph::{control_dependence, natural_loops, reachable_nodes};
 use branchwise_program::map::{Function, Map};
 
-use super::{chosen, words};
+use super::{Selection, words};
 
 /// The map for people to read in a terminal.
-pub fn text(map: &Map, function: Option<FunctionId>) -> String {
-    chosen(map, function).into_iter().map(|(_, function)| one(map, function)).collect::<Vec<_>>().join("\n")
+pub fn text(map: &Map, selection: impl Into<Selection>) -> String {
+    let selection = selection.into();
+    let marks = selection.marks(map);
+    let one = |(id, function)| one(map, function, &marks[id]);
+    selection.functions(map).into_iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-fn one(map: &Map, function: &Function) -> String {
+fn one(map: &Map, function: &Function, marked: &[EdgeId]) -> String {
     let mut lines = Lines::default();
     let place = format!("{}:{}", words::file(map, function.place.file), function.place.line);
     lines.put(0, format_args!("{}  {place}", words::signature(map, function)));
     lines.put(1, format_args!("McCabe {}", function.mccabe()));
     nodes(map, function, &mut lines);
-    edges(map, function, &mut lines);
+    edges(map, function, marked, &mut lines);
     loops(map, function, &mut lines);
     decisions(map, function, &mut lines);
     dependences(map, function, &mut lines);
@@ -62,10 +65,9 @@ fn nodes(map: &Map, function: &Function, lines: &mut Lines) {
     lines.table("nodes", &function.cfg.nodes.iter().map(row).collect::<Vec<_>>());
 }
 
-fn edges(map: &Map, function: &Function, lines: &mut Lines) {
-    let unconstrained = unconstrained_edges(&function.cfg);
+fn edges(map: &Map, function: &Function, marked: &[EdgeId], lines: &mut Lines) {
     let row = |(id, edge): (_, &branchwise_program::map::Edge)| {
-        let mark = if unconstrained.binary_search(&id).is_ok() { "*" } else { "" };
+        let mark = if marked.binary_search(&id).is_ok() { "*" } else { "" };
         let condition = words::edge_condition(map, edge.label).unwrap_or_default();
         [format!("{id}"), format!("{} -> {}", edge.from, edge.to), mark.to_string(), condition]
     };

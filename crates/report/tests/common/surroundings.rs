@@ -195,6 +195,7 @@ fn standard_input(unit: &mut Unit, basic: Basic) {
     unit.map.functions[sum].calls.push(CallSite {
         callee: Some("scanf".to_owned()),
         declared_by_user: false,
+        returns: true,
         place,
         node: NodeId(0),
     });
