@@ -166,6 +166,14 @@ impl Memory {
         if entry.permits & MAY_WRITE == 0 { None } else { entry.object.as_mut().and_then(Rc::get_mut) }
     }
 
+    /// An object that can be read and written without a check but that of the bounds.
+    #[inline(always)]
+    pub(crate) fn updatable(&mut self, id: ObjectId) -> Option<&mut Object> {
+        let entry = &mut self.objects[id.0 as usize];
+        let permitted = entry.permits & (MAY_READ | MAY_WRITE) == MAY_READ | MAY_WRITE;
+        if permitted { entry.object.as_mut().and_then(Rc::get_mut) } else { None }
+    }
+
     /// Copies between objects that need no check but that of the bounds, if their bytes alone say what the ranges hold.
     pub(crate) fn copy_plain(&mut self, to: Pointer, from: Pointer, size: u64) -> Option<()> {
         let range = from.offset as usize..from.offset.checked_add(size)? as usize;

@@ -191,6 +191,24 @@ impl Object {
         Some(())
     }
 
+    /// Writes what becomes of `N` bytes inside the object, all of them plain; else does nothing.
+    #[inline(always)]
+    pub(crate) fn update_bits<const N: usize>(
+        &mut self,
+        offset: usize,
+        update: impl Fn(u64) -> Option<u64>,
+    ) -> Option<()> {
+        let bytes = self.bytes.get_mut(offset..)?.first_chunk_mut::<N>()?;
+        if !self.kinds.is_empty() && self.kinds.get(offset..)?.first_chunk::<N>()? != &[PLAIN; N] {
+            return None;
+        }
+        let mut wide = [0; 8];
+        wide[..N].copy_from_slice(bytes);
+        let updated = update(u64::from_le_bytes(wide))?;
+        bytes.copy_from_slice(&updated.to_le_bytes()[..N]);
+        Some(())
+    }
+
     /// Writes what is no bits over bytes inside the object that are no cell, or exactly one; else does nothing.
     #[inline(never)]
     pub(crate) fn write_piece(&mut self, offset: u64, size: u64, value: Value) -> Option<()> {
@@ -260,7 +278,9 @@ impl Object {
         if self.is_overwritten(&range) || !self.is_whole(&range) {
             return None;
         }
-        if !self.kinds.is_empty() {
+        if range == (0..self.size as usize) {
+            self.kinds.clear();
+        } else if !self.kinds.is_empty() {
             self.kinds[range.clone()].fill(PLAIN);
         }
         self.bytes[range].fill(byte);
@@ -532,5 +552,26 @@ mod tests {
         assert!(variable.copy_whole(0, &other, 0..8).is_none());
         assert!(variable.fill_whole(0..8, 1).is_none());
         assert!(variable.fill_whole(0..7, 1).is_some());
+    }
+
+    #[test]
+    fn what_is_filled_as_a_whole_is_plain() {
+        let mut object = Object::new(8, Origin::Stack, Contents::Uninitialised);
+        assert!(object.fill_whole(0..4, 0).is_some());
+        assert!(!object.is_plain());
+        assert!(object.fill_whole(0..8, 0).is_some());
+        assert!(object.is_plain());
+    }
+
+    #[test]
+    fn only_plain_bytes_are_updated() {
+        let mut object = mixed();
+        assert!(object.update_bits::<4>(4, |bits| bits.checked_add(1)).is_some());
+        assert_eq!(object.read_bits::<8>(0), Some(0x0807_0606_0403_0201));
+        for at in [6, 8, 12, 16, 24, 29, usize::MAX] {
+            assert!(object.update_bits::<4>(at, Some).is_none(), "{at}");
+        }
+        assert!(object.update_bits::<4>(4, |_| None).is_none());
+        assert_eq!(object.read_bits::<4>(4), Some(0x0807_0606));
     }
 }

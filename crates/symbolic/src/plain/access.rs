@@ -4,7 +4,7 @@
 use branchwise_program::RegisterId;
 use branchwise_program::code::{Address, Binary, BinaryOp, Cast, CastOp, Instruction, Operand};
 
-use super::decode::{Decoder, slot_of, unused};
+use super::decode::{Decoder, fork, slot_of, unused};
 use super::fuse;
 use super::operation::{Indexed, Operation, Slot, Step};
 
@@ -51,7 +51,8 @@ impl Decoder<'_> {
         let compare = marked.compare;
         let op = if marked.negated { fuse::negation(compare.op) } else { compare.op };
         let three = self.three(marked.out, &compare.left, &compare.right, compare.width)?;
-        Some((Operation::MarkCompare { op, three, marker: marked.marker }, marked.length))
+        let fork = fork(self.reports(marked.marker, 2));
+        Some((Operation::MarkCompare { op, three, fork }, marked.length))
     }
 
     /// An access with what computes its address, or what extends the number that it reads.

@@ -3,6 +3,8 @@
 
 use branchwise_program::code::CompareOp;
 
+use super::operation::Step;
+
 #[inline(always)]
 fn high(bits: u64, unused: u32) -> i64 {
     (bits << unused) as i64
@@ -135,6 +137,18 @@ fn in_width(by: u64, unused: u32) -> bool {
 #[inline(always)]
 pub(super) fn sign_extend(bits: u64, unused_from: u8, unused_to: u8) -> u64 {
     wrapped(signed(bits, u32::from(unused_from)) as u64, u32::from(unused_to))
+}
+
+pub(super) fn stepped(step: Step, left: u64, right: u64, unused: u32) -> Option<u64> {
+    match step {
+        Step::Add => add(left, right, unused),
+        Step::Sub => sub(left, right, unused),
+        Step::AddSigned => add_signed(left, right, unused),
+        Step::SubSigned => sub_signed(left, right, unused),
+        Step::And => Some(left & right),
+        Step::Or => Some(left | right),
+        Step::Xor => Some(left ^ right),
+    }
 }
 
 /// `unused`: how many of the 64 bits the values do not have.

@@ -1,17 +1,19 @@
 //! From a function's code to operations on the slots of its frame.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use branchwise_constraints::FastMap;
 use branchwise_program::code::{
     self, Binary, BinaryOp, Block, Callee, Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand, Terminator,
 };
-use branchwise_program::map::{LabelValues, MarkerKind};
+use branchwise_program::map::{Event, LabelValues, MarkerKind};
 use branchwise_program::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
 use super::access;
-use super::fuse::{self, Condition, MarkedSwitch};
-use super::operation::{Call, Edge, Operation, Place, Slot, Test, Three};
+use super::condition::Reload;
+use super::fuse::{self, MarkedSwitch};
+use super::operation::{Call, Edge, Ends, Exit, Fork, NO_MARKER, Operation, Place, Slot, Three, UNSETTLED};
 use super::scan::Scan;
 use super::table::{Range as Cases, Table};
 use crate::loops::LoopExits;
@@ -24,9 +26,7 @@ pub(crate) struct Decoded {
     pub(super) operations: Vec<Operation>,
     pub(super) edges: Vec<Edge>,
     /// Those of switches and of their markers.
-    pub(super) tables: Vec<Table>,
-    /// Those of switches with their markers.
-    pub(super) marked_tables: Vec<Table<[u32; 2]>>,
+    pub(super) tables: Vec<Table<[u32; 2]>>,
     pub(super) calls: Vec<Call>,
     pub(super) scans: Vec<Scan>,
     /// What each return hands back.
@@ -39,6 +39,8 @@ pub(crate) struct Decoded {
     /// circle, then constants.
     frame: Vec<Value>,
     pub(crate) exits: LoopExits,
+    /// The map may not let all events follow each other that follow here: each is to be looked at.
+    pub(super) strays: Cell<bool>,
 }
 
 /// The start of a block that is not decoded yet.
@@ -57,11 +59,11 @@ impl Decoded {
             constants: FastMap::default(),
             counted: 0,
             predecessors: function.blocks.ids().map(|_| 0).collect(),
+            reloads: Vec::new(),
             decoded: Decoded {
                 operations: Vec::new(),
                 edges: Vec::new(),
                 tables: Vec::new(),
-                marked_tables: Vec::new(),
                 calls: Vec::new(),
                 scans: Vec::new(),
                 results: Vec::new(),
@@ -69,6 +71,7 @@ impl Decoded {
                 starts: function.blocks.ids().map(|_| NOWHERE).collect(),
                 frame: vec![Value::Undefined; function.registers.len() + 1],
                 exits: LoopExits::of(function),
+                strays: Cell::new(false),
             },
         };
         decoder.function();
@@ -89,7 +92,7 @@ impl Decoded {
 }
 
 pub(super) struct Decoder<'f> {
-    function: &'f Function,
+    pub(super) function: &'f Function,
     program: &'f Program,
     /// How often each register is read.
     pub(super) uses: IdVec<RegisterId, u32>,
@@ -99,8 +102,10 @@ pub(super) struct Decoder<'f> {
     /// the blocks before are not counted yet.
     counted: isize,
     /// How many edges lead to each block.
-    predecessors: IdVec<BlockId, u32>,
-    decoded: Decoded,
+    pub(super) predecessors: IdVec<BlockId, u32>,
+    /// Edges of tests of what is in memory, which may lead to a block that begins with reading the same.
+    pub(super) reloads: Vec<Reload>,
+    pub(super) decoded: Decoded,
 }
 
 impl<'f> Decoder<'f> {
@@ -119,8 +124,23 @@ impl<'f> Decoder<'f> {
                 open = self.block(block, &function.blocks[block]);
             }
         }
-        for edge in &mut self.decoded.edges {
+        for edge in self.decoded.edges.iter_mut().filter(|edge| edge.target == NOWHERE) {
             edge.target = self.decoded.starts[edge.block];
+        }
+        for reload in std::mem::take(&mut self.reloads) {
+            self.join_loads(&reload);
+        }
+        let Decoded { operations, edges, tables, .. } = &mut self.decoded;
+        let target = |edge: u32| edges[edge as usize].target;
+        for operation in operations {
+            match operation.ends() {
+                Ends::One(exit) => exit.target = target(exit.edge),
+                Ends::Two(fork) => fork.targets = [target(fork.edges), target(fork.edges + 1)],
+                Ends::Table(table) => {
+                    tables[table as usize] = tables[table as usize].map(|[edge, _]| [edge, target(edge)]);
+                }
+                Ends::Next | Ends::Nothing => {}
+            }
         }
     }
 
@@ -157,7 +177,9 @@ impl<'f> Decoder<'f> {
     fn tail(&self, block: &Block) -> usize {
         let count = block.instructions.len();
         match &block.terminator {
-            Terminator::Branch { .. } => fuse::condition(block, &self.uses).map_or(count, |condition| condition.first),
+            Terminator::Branch { .. } => fuse::condition(block, &self.uses).map_or(count, |condition| {
+                fuse::loaded(block, &condition, &self.uses).map_or(condition.first, |loaded| loaded.first)
+            }),
             Terminator::Switch { .. } => fuse::marked_switch(block, &self.uses).map_or(count, |switch| switch.first),
             Terminator::Jump(_) => match block.instructions.last() {
                 Some(Instruction::Binary(Binary { op: BinaryOp::Add, .. })) => count - 1,
@@ -170,7 +192,13 @@ impl<'f> Decoder<'f> {
 
     fn fused_tail(&mut self, block: &'f Block, first: usize) -> Option<Operation> {
         match &block.terminator {
-            Terminator::Branch { .. } => self.test(block, &fuse::condition(block, &self.uses)?),
+            Terminator::Branch { .. } => {
+                let condition = fuse::condition(block, &self.uses)?;
+                match fuse::loaded(block, &condition, &self.uses) {
+                    Some(loaded) => self.test_loaded(block, &condition, &loaded),
+                    None => self.test(block, &condition),
+                }
+            }
             Terminator::Switch { .. } => {
                 let MarkedSwitch { marker, zero_extended, .. } = fuse::marked_switch(block, &self.uses)?;
                 self.switch(block, Some((marker, zero_extended)))
@@ -184,15 +212,16 @@ impl<'f> Decoder<'f> {
     fn step(&mut self, block: &'f Block, step: &Instruction, edge: &'f code::Edge) -> Option<Operation> {
         let step = self.instruction(step)?;
         let edge = self.edges(block, &[edge])?;
+        let exit = exit(edge);
         let operation = match step {
             Operation::Add(three) => {
-                self.handed_on(three.out, edge).map(|out| Operation::AddJump { three: Three { out, ..three }, edge })
+                self.handed_on(three.out, edge).map(|out| Operation::AddJump { three: Three { out, ..three }, exit })
             }
             Operation::AddSigned(three) => self
                 .handed_on(three.out, edge)
-                .map(|out| Operation::AddSignedJump { three: Three { out, ..three }, edge }),
+                .map(|out| Operation::AddSignedJump { three: Three { out, ..three }, exit }),
             Operation::Offset { out, base, constant } => {
-                self.handed_on(out, edge).map(|out| Operation::OffsetJump { out, base, constant, edge })
+                self.handed_on(out, edge).map(|out| Operation::OffsetJump { out, base, constant, exit })
             }
             _ => None,
         };
@@ -304,7 +333,8 @@ impl<'f> Decoder<'f> {
             }
             Instruction::Address(address) => self.address(address),
             Instruction::MarkCondition { out, marker, value } => {
-                Some(Operation::Mark { out: slot_of(*out)?, value: self.slot(value)?, marker: *marker })
+                let (out, value) = (slot_of(*out)?, self.slot(value)?);
+                Some(Operation::Mark { out, value, fork: fork(self.reports(*marker, 2)) })
             }
             Instruction::CopyMemory { to, from, size } => {
                 let (to, from, size) = (self.slot(to)?, self.slot(from)?, self.slot(size)?);
@@ -315,8 +345,9 @@ impl<'f> Decoder<'f> {
                 Some(Operation::SetMemory { to, byte, size })
             }
             Instruction::MarkSwitch { marker, value } => {
-                let (value, table) = (self.slot(value)?, self.labels(*marker, 64, false)?);
-                Some(Operation::MarkSwitch { value, marker: *marker, table: self.table(table) })
+                let (value, outcomes) = (self.slot(value)?, self.labels(*marker, 64, false)?);
+                let first = self.reports(*marker, outcomes.all().fold(0, u32::max) + 1);
+                Some(Operation::Switch { value, table: self.table(outcomes.map(|outcome| first + outcome)) })
             }
             _ => None,
         }
@@ -376,12 +407,12 @@ impl<'f> Decoder<'f> {
         match &block.terminator {
             Terminator::Jump(edge) => {
                 let edge = self.edges(block, &[edge])?;
-                Some(Operation::Jump { edge })
+                Some(Operation::Jump { exit: exit(edge) })
             }
             Terminator::Branch { condition, then, otherwise } => {
                 let condition = self.slot(condition)?;
                 let edges = self.edges(block, &[otherwise, then])?;
-                Some(Operation::Branch { condition, edges })
+                Some(Operation::Branch { condition, fork: fork(edges) })
             }
             Terminator::Switch { .. } => self.switch(block, None),
             Terminator::Return(values) => {
@@ -413,7 +444,7 @@ impl<'f> Decoder<'f> {
         let Terminator::Switch { value, width, cases, default } = &block.terminator else { return None };
         let (unused, value) = (u32::from(unused(*width)?), self.slot(value)?);
         let outcomes = match marked {
-            Some((marker, zero_extended)) => Some(self.labels(marker, *width, zero_extended)?),
+            Some((marker, zero_extended)) => Some((marker, self.labels(marker, *width, zero_extended)?)),
             None => None,
         };
         let number = |bits: u128| Some(i128::from((u64::try_from(bits).ok()? << unused) as i64 >> unused));
@@ -425,16 +456,23 @@ impl<'f> Decoder<'f> {
             .collect();
         let table = Table::of(&ranges?, unused, first + cases.len() as u32)?;
         let joined = match outcomes {
-            Some(outcomes) => Some(outcomes.with(&table)?),
+            Some((marker, outcomes)) => Some((marker, outcomes.with(&table)?)),
             None => None,
         };
         self.edges(block, &edges)?;
-        Some(match (marked, joined) {
-            (Some((marker, _)), Some(joined)) => {
-                self.decoded.marked_tables.push(joined);
-                Operation::SwitchMarked { value, marker, table: self.decoded.marked_tables.len() as u32 - 1 }
-            }
-            _ => Operation::Switch { value, table: self.table(table) },
+        let table = match joined {
+            Some((marker, joined)) => self.marked_table(marker, &joined),
+            None => table,
+        };
+        Some(Operation::Switch { value, table: self.table(table) })
+    }
+
+    /// The table of edges that report the outcomes with which they stand.
+    fn marked_table(&mut self, marker: MarkerId, joined: &Table<[u32; 2]>) -> Table {
+        let mut known = FastMap::default();
+        joined.map(|pair| {
+            let [outcome, edge] = pair;
+            *known.entry(pair).or_insert_with(|| self.reporting(edge, Event { marker, outcome }))
         })
     }
 
@@ -461,31 +499,8 @@ impl<'f> Decoder<'f> {
     }
 
     fn table(&mut self, table: Table) -> u32 {
-        self.decoded.tables.push(table);
+        self.decoded.tables.push(table.map(|edge| [edge, NOWHERE]));
         self.decoded.tables.len() as u32 - 1
-    }
-
-    fn test(&mut self, block: &'f Block, condition: &Condition) -> Option<Operation> {
-        let Terminator::Branch { then, otherwise, .. } = &block.terminator else { return None };
-        let unused = unused(condition.width)?;
-        let (left, right) = (self.slot(&condition.left)?, self.slot(&condition.right)?);
-        let edges = self.edges(block, &[otherwise, then])?;
-        let equality = unused == 0 && matches!(condition.op, CompareOp::Eq | CompareOp::Ne);
-        let marker = condition.marker.unwrap_or(MarkerId::new(0));
-        let test = Test { left, right, marker, edges, unused, equality, marked: condition.marker.is_some() };
-        let swapped = Test { left: right, right: left, ..test };
-        Some(match condition.op {
-            CompareOp::Eq => Operation::BranchEq(test),
-            CompareOp::Ne => Operation::BranchNe(test),
-            CompareOp::Ult => Operation::BranchUlt(test),
-            CompareOp::Ule => Operation::BranchUle(test),
-            CompareOp::Ugt => Operation::BranchUlt(swapped),
-            CompareOp::Uge => Operation::BranchUle(swapped),
-            CompareOp::Slt => Operation::BranchSlt(test),
-            CompareOp::Sle => Operation::BranchSle(test),
-            CompareOp::Sgt => Operation::BranchSlt(swapped),
-            CompareOp::Sge => Operation::BranchSle(swapped),
-        })
     }
 
     /// What the end of a block adds to the count of instructions.
@@ -494,7 +509,7 @@ impl<'f> Decoder<'f> {
     }
 
     /// Decodes edges that leave a block, one after the other; the index of the first.
-    fn edges(&mut self, block: &Block, edges: &[&'f code::Edge]) -> Option<u32> {
+    pub(super) fn edges(&mut self, block: &Block, edges: &[&'f code::Edge]) -> Option<u32> {
         let first = self.decoded.edges.len();
         let cost = self.cost_of(block);
         for edge in edges {
@@ -505,6 +520,35 @@ impl<'f> Decoder<'f> {
             self.decoded.edges.push(edge);
         }
         Some(first as u32)
+    }
+
+    /// Edges from the operation that is decoded to the next one, for what a marker reports; the first of them.
+    pub(super) fn reports(&mut self, marker: MarkerId, outcomes: u32) -> u32 {
+        let first = self.decoded.edges.len() as u32;
+        let target = self.decoded.operations.len() as u32 + 1;
+        for outcome in 0..outcomes {
+            self.decoded.edges.push(Edge {
+                event: Event { marker, outcome },
+                target,
+                cost: Cell::new(UNSETTLED),
+                moves: Box::default(),
+                block: BlockId::new(0),
+                enters_loop: false,
+                back: false,
+            });
+        }
+        first
+    }
+
+    /// An edge that does what this one does and reports an event: itself, if it reports none yet.
+    pub(super) fn reporting(&mut self, edge: u32, event: Event) -> u32 {
+        let edges = &mut self.decoded.edges;
+        if edges[edge as usize].event.marker == NO_MARKER {
+            edges[edge as usize].event = event;
+            return edge;
+        }
+        edges.push(Edge { event, ..edges[edge as usize].clone() });
+        edges.len() as u32 - 1
     }
 
     /// Goes on through blocks that only jump, and does the copies of one edge after the other. That is not seen: where a
@@ -522,14 +566,33 @@ impl<'f> Decoder<'f> {
             last = next;
             cost += 1;
         }
+        self.shorten(&mut moves);
         Some(Edge {
-            target: 0,
-            block: last.target,
-            cost,
+            event: Event { marker: NO_MARKER, outcome: 0 },
+            target: NOWHERE,
+            cost: Cell::new(cost | UNSETTLED),
             moves: moves.into(),
+            block: last.target,
             enters_loop: self.is_head[last.target],
             back: last.back,
         })
+    }
+
+    /// Leaves out copies to registers that only a later one of these copies reads: it reads what they do.
+    fn shorten(&self, moves: &mut Vec<(Slot, Slot)>) {
+        let mut at = 0;
+        while let Some(&(to, from)) = moves.get(at) {
+            let rest = &moves[at + 1..];
+            let reader = rest.iter().position(|&(_, read)| read == to);
+            let once = usize::from(to) < self.uses.len() && self.uses[RegisterId::new(usize::from(to))] == 1;
+            match reader {
+                Some(reader) if once && rest[..reader].iter().all(|&(written, _)| written != from) => {
+                    moves[at + 1 + reader].1 = from;
+                    moves.remove(at);
+                }
+                _ => at += 1,
+            }
+        }
     }
 
     /// The copies of an edge, in the order in which they are done.
@@ -561,13 +624,23 @@ fn one_by_one(mut open: Vec<(Slot, Slot)>, circle: Slot) -> Vec<(Slot, Slot)> {
     ordered
 }
 
+/// An edge whose target is still to be said.
+fn exit(edge: u32) -> Exit {
+    Exit { edge, target: NOWHERE }
+}
+
+/// Two edges whose targets are still to be said.
+pub(super) fn fork(edges: u32) -> Fork {
+    Fork { edges, targets: [NOWHERE; 2] }
+}
+
 /// The slot of a register; the frame begins with them.
 pub(super) fn slot_of(register: RegisterId) -> Option<Slot> {
     numbered(register.index())
 }
 
 /// The slot with this place in the frame. Nobody writes functions with more than there are numbers for, but machines may.
-fn numbered(index: usize) -> Option<Slot> {
+pub(super) fn numbered(index: usize) -> Option<Slot> {
     Slot::try_from(index).ok()
 }
 
@@ -631,5 +704,29 @@ mod tests {
             }
             assert_eq!(slots[..4], expected);
         }
+    }
+
+    /// Through an empty block, whose copy goes on to the next one.
+    fn chain(returned: u32) -> Decoded {
+        let edge = |target, to, from| {
+            Terminator::Jump(code::Edge { target: BlockId(target), copies: vec![(RegisterId(to), from)], back: false })
+        };
+        let register = |number| Operand::Register(RegisterId(number));
+        let mut program = successor(3, 0, 0);
+        let function = &mut program.code.functions[CodeFunctionId(0)];
+        let terminators = [
+            edge(1, 1, register(0)),
+            edge(2, 2, register(1)),
+            Terminator::Return(vec![register(2), register(returned)]),
+        ];
+        let block = |terminator| Block { instructions: Vec::new(), locations: vec![None], terminator };
+        function.blocks = terminators.into_iter().map(block).collect();
+        Decoded::of(&program, CodeFunctionId(0))
+    }
+
+    #[test]
+    fn a_copy_that_only_the_next_copy_reads_is_left_out() {
+        assert_eq!(*chain(2).edges[0].moves, [(2, 0)]);
+        assert_eq!(*chain(1).edges[0].moves, [(1, 0), (2, 1)]);
     }
 }

@@ -67,6 +67,45 @@ fn marked_condition(block: &Block, uses: &IdVec<RegisterId, u32>) -> Option<Cond
     }
 }
 
+/// What a condition compares, where that is a number which is read from memory for it.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub width: u32,
+    pub base: Operand,
+    pub constant: i64,
+    /// To the width of the comparison; else by zeros.
+    pub sign_extended: bool,
+    /// The first of the block's instructions that only serve this; the others up to the condition's do as well.
+    pub first: usize,
+}
+
+/// Not for numbers of 64 bits: those may be pointers.
+pub(super) fn loaded(block: &Block, condition: &Condition, uses: &IdVec<RegisterId, u32>) -> Option<Loaded> {
+    let Operand::Register(compared) = condition.left else { return None };
+    let only = |operand: &Operand, wanted: RegisterId| *operand == Operand::Register(wanted) && uses[wanted] == 1;
+    let mut before = &block.instructions[..condition.first];
+    let (mut wanted, mut extension) = (compared, None);
+    if let [rest @ .., Instruction::Cast(cast)] = before
+        && matches!(cast.op, CastOp::SignExtend | CastOp::ZeroExtend)
+        && only(&condition.left, cast.out)
+        && let Operand::Register(narrow) = cast.value
+    {
+        (before, wanted, extension) = (rest, narrow, Some(cast.op));
+    }
+    let [rest @ .., Instruction::Load { out, width, address }] = before else { return None };
+    if !only(&Operand::Register(wanted), *out) || !matches!(width, 8 | 16 | 32) {
+        return None;
+    }
+    let (mut base, mut constant, mut first) = (*address, 0, rest.len());
+    if let [rest @ .., Instruction::Address(place)] = rest
+        && place.scaled.is_empty()
+        && only(address, place.out)
+    {
+        (base, constant, first) = (place.base, place.constant, rest.len());
+    }
+    Some(Loaded { width: *width, base, constant, sign_extended: extension == Some(CastOp::SignExtend), first })
+}
+
 /// A comparison that a marker reports, for what else than a branch follows.
 #[derive(Debug)]
 pub(super) struct Marked<'f> {

@@ -1,6 +1,9 @@
 //! The decoded form of a function's instructions.
 
+use std::cell::Cell;
+
 use branchwise_program::code::CompareOp;
+use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, MarkerId, RegisterId};
 
 use crate::value::Value;
@@ -205,30 +208,25 @@ pub(super) enum Operation {
         byte: Slot,
         size: Slot,
     },
+    /// A marker: edges to the next operation tell what it reports.
     Mark {
         out: Slot,
         value: Slot,
-        marker: MarkerId,
+        fork: Fork,
     },
     /// A comparison and its marker.
     MarkCompare {
         op: CompareOp,
         three: Three,
-        marker: MarkerId,
-    },
-    MarkSwitch {
-        value: Slot,
-        marker: MarkerId,
-        /// Of the outcomes.
-        table: u32,
+        fork: Fork,
     },
     Jump {
-        edge: u32,
+        exit: Exit,
     },
     /// To the first edge if the condition is false, to the second if it is true.
     Branch {
         condition: Slot,
-        edges: u32,
+        fork: Fork,
     },
     BranchEq(Test),
     BranchNe(Test),
@@ -236,35 +234,33 @@ pub(super) enum Operation {
     BranchUle(Test),
     BranchSlt(Test),
     BranchSle(Test),
+    /// A number in memory, a comparison of it and the branch on that.
+    TestLoaded1(TestLoaded),
+    TestLoaded2(TestLoaded),
+    TestLoaded4(TestLoaded),
     /// Stands for no instructions: before those of a loop that looks for a byte, iterations that can be done at once.
     Scan {
         scan: u32,
     },
-    /// Each entry of the table is an edge.
+    /// Each entry of the table is an edge and the operation that it leads to. Also the marker of a switch, whose edges lead to the next operation.
     Switch {
         value: Slot,
-        table: u32,
-    },
-    /// A switch and its marker: each entry of the table is an outcome and an edge.
-    SwitchMarked {
-        value: Slot,
-        marker: MarkerId,
         table: u32,
     },
     /// The last operation of a block and its jump, after whose copies the result is written.
     AddJump {
         three: Three,
-        edge: u32,
+        exit: Exit,
     },
     AddSignedJump {
         three: Three,
-        edge: u32,
+        exit: Exit,
     },
     OffsetJump {
         out: Slot,
         base: Slot,
         constant: i32,
-        edge: u32,
+        exit: Exit,
     },
     /// Of a function with a body and a fixed number of arguments.
     Call {
@@ -276,7 +272,58 @@ pub(super) enum Operation {
     },
 }
 
-const _: () = assert!(size_of::<Operation>() == 20);
+const _: () = assert!(size_of::<Operation>() == 32);
+
+/// An edge, and the operation that it leads to: said here once more, so that nobody waits for the edge to go on.
+#[derive(Debug, Copy, Clone)]
+pub(super) struct Exit {
+    pub edge: u32,
+    pub target: u32,
+}
+
+/// Two edges, one after the other, and the operations that they lead to.
+#[derive(Debug, Copy, Clone)]
+pub(super) struct Fork {
+    pub edges: u32,
+    pub targets: [u32; 2],
+}
+
+/// What comes after an operation.
+pub(super) enum Ends<'o> {
+    /// The next one.
+    Next,
+    One(&'o mut Exit),
+    Two(&'o mut Fork),
+    Table(u32),
+    /// What the loop does not do.
+    Nothing,
+}
+
+impl Operation {
+    pub(super) fn ends(&mut self) -> Ends<'_> {
+        match self {
+            Operation::General | Operation::Call { .. } | Operation::Return { .. } => Ends::Nothing,
+            Operation::Jump { exit }
+            | Operation::AddJump { exit, .. }
+            | Operation::AddSignedJump { exit, .. }
+            | Operation::OffsetJump { exit, .. } => Ends::One(exit),
+            Operation::Mark { fork, .. } | Operation::MarkCompare { fork, .. } | Operation::Branch { fork, .. } => {
+                Ends::Two(fork)
+            }
+            Operation::BranchEq(test)
+            | Operation::BranchNe(test)
+            | Operation::BranchUlt(test)
+            | Operation::BranchUle(test)
+            | Operation::BranchSlt(test)
+            | Operation::BranchSle(test) => Ends::Two(&mut test.fork),
+            Operation::TestLoaded1(test) | Operation::TestLoaded2(test) | Operation::TestLoaded4(test) => {
+                Ends::Two(&mut test.fork)
+            }
+            Operation::Switch { table, .. } => Ends::Table(*table),
+            _ => Ends::Next,
+        }
+    }
+}
 
 #[derive(Debug, Copy, Clone)]
 pub(super) struct Three {
@@ -309,35 +356,56 @@ pub(super) struct Indexed {
     pub unused: u8,
 }
 
-/// A comparison, its marker, if it has one, and the branch on it.
+/// A comparison and the branch on it.
 #[derive(Debug, Copy, Clone)]
 pub(super) struct Test {
     pub left: Slot,
     pub right: Slot,
-    pub marker: MarkerId,
-    /// Of the false edge; the true one follows.
-    pub edges: u32,
+    /// To the second edge if it holds.
+    pub fork: Fork,
     pub unused: u8,
     /// Of two numbers of 64 bits, which may be pointers, for equality.
     pub equality: bool,
-    /// There is a marker.
-    pub marked: bool,
+}
+
+/// A comparison of the number at `base + constant`, extended, and the branch on it.
+#[derive(Debug, Copy, Clone)]
+pub(super) struct TestLoaded {
+    pub op: CompareOp,
+    pub sign_extended: bool,
+    /// Of the comparison.
+    pub unused: u8,
+    /// Where the number is wanted once more.
+    pub out: Slot,
+    pub base: Slot,
+    pub right: Slot,
+    pub constant: i32,
+    /// To the second edge if it holds.
+    pub fork: Fork,
 }
 
 /// A jump with its copies in an order that needs no buffer.
 #[derive(Debug, Clone)]
 pub(super) struct Edge {
+    /// What the marker of the branch or switch reports for this edge; that of [`NO_MARKER`] is nothing.
+    pub event: Event,
     /// Operation.
     pub target: u32,
-    pub block: BlockId,
-    /// Instructions since the last ones that were counted.
-    pub cost: u32,
+    /// Instructions since the last ones that were counted, and [`UNSETTLED`].
+    pub cost: Cell<u32>,
     /// To and from.
     pub moves: Box<[(Slot, Slot)]>,
+    pub block: BlockId,
     /// The target is the head of a loop.
     pub enters_loop: bool,
     pub back: bool,
 }
+
+/// Added to the cost of an edge of which it is not known yet whether the map lets follow what can follow there: so many
+/// instructions that every limit is reached, so that it needs no check of its own.
+pub(super) const UNSETTLED: u32 = 1 << 31;
+
+pub(super) const NO_MARKER: MarkerId = MarkerId(u32::MAX);
 
 #[derive(Debug)]
 pub(super) struct Call {

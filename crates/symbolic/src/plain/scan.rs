@@ -144,6 +144,9 @@ impl Machine<'_, '_, '_, '_> {
                 self.set(index, Value::Bits(moved));
             }
         }
+        if let Some(event) = event {
+            self.settle_pair(*event, event.marker);
+        }
         self.executor.instructions += count as u64 * u64::from(*cost);
         self.executor.events.extend(event.iter().flat_map(|&event| repeat_n(event, count)));
         Some(())

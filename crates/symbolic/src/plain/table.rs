@@ -51,6 +51,17 @@ impl Table {
 }
 
 impl<E: Copy> Table<E> {
+    /// All entries, some of them several times.
+    pub(super) fn all(&self) -> impl Iterator<Item = E> {
+        self.entries.iter().copied().chain([self.otherwise])
+    }
+
+    /// The same with other entries.
+    pub(super) fn map<F>(&self, mut entry: impl FnMut(E) -> F) -> Table<F> {
+        let entries = self.entries.iter().map(|&of| entry(of)).collect();
+        Table { low: self.low, unused: self.unused, entries, otherwise: entry(self.otherwise) }
+    }
+
     #[inline(always)]
     pub(super) fn entry(&self, value: u64) -> E {
         let distance = value.wrapping_sub(self.low) << self.unused >> self.unused;

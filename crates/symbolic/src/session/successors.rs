@@ -44,17 +44,6 @@ impl Successors {
         self.last[place] == Some(marker)
     }
 
-    /// The first of an activation's events behind `after` that is not the usual one at its place.
-    pub(crate) fn unusual(&self, function: FunctionId, after: Option<Event>, events: &[Event]) -> Option<usize> {
-        let (last, outcomes) = (self.last.as_slice(), &self.outcomes);
-        let mut place = self.place(function, after);
-        events.iter().position(|event| {
-            let usual = last[place] == Some(event.marker);
-            place = outcomes[event.marker] + event.outcome as usize;
-            !usual
-        })
-    }
-
     /// Whether a marker may be the next one after an event of the same activation (`None`: after its entry).
     pub(crate) fn allows(&mut self, map: &Map, function: FunctionId, after: Option<Event>, marker: MarkerId) -> bool {
         let place = self.place(function, after);
