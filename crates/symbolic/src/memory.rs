@@ -27,8 +27,20 @@ pub(crate) struct Memory {
     targets: Vec<Target>,
     /// Stack objects whose lifetime is over, for their buffers.
     spare: Vec<Rc<Object>>,
-    /// Tells the objects that this path makes from those of paths that it has a beginning in common with.
+    /// Where many ways are followed at once, what tells their objects apart.
+    births: Births,
+}
+
+/// A lineage that made an object and the object's number there: the same in all ways that have it in common.
+type Birth = (u32, u32);
+
+/// The births of objects, from the first one on that belongs to a lineage.
+#[derive(Debug, Clone, Default)]
+struct Births {
+    /// 0: none.
     lineage: u32,
+    first: usize,
+    known: Vec<Birth>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,8 +50,6 @@ struct Entry {
     /// Whether this path has read and written it, and which accesses need no check but that of the bounds. Zero when its
     /// lifetime is over.
     permits: u8,
-    /// The lineage that made it and its number there: the same in all paths that have it in common.
-    birth: (u32, u32),
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -78,7 +88,7 @@ impl Memory {
             next_address: FIRST_ADDRESS,
             targets: Vec::new(),
             spare: Vec::new(),
-            lineage: 0,
+            births: Births::default(),
         }
     }
 
@@ -91,8 +101,10 @@ impl Memory {
             None => object = Rc::new(Object::new(size, origin, contents)),
         }
         let permits = if origin == Origin::Stack { MAY_READ | MAY_WRITE } else { 0 };
-        let birth = (self.lineage, self.objects.len() as u32);
-        self.objects.push(Entry { object: Some(object), permits, birth });
+        if self.births.lineage > 0 {
+            self.births.known.push((self.births.lineage, self.objects.len() as u32));
+        }
+        self.objects.push(Entry { object: Some(object), permits });
         self.addresses.push(address);
         ObjectId(self.objects.len() as u32 - 1)
     }
@@ -124,7 +136,7 @@ impl Memory {
     /// Notes that the path uses an object it may use. If its size is fixed, later uses of this kind need no check but
     /// that of the bounds.
     pub(crate) fn touch(&mut self, id: ObjectId, access: Access) {
-        let Entry { object: Some(object), permits, .. } = &mut self.objects[id.0 as usize] else { return };
+        let Entry { object: Some(object), permits } = &mut self.objects[id.0 as usize] else { return };
         let fixed = object.symbolic_size.is_none();
         *permits |= match access {
             Access::Read if fixed => TOUCHED_BY_READ | MAY_READ,

@@ -1,9 +1,10 @@
 //! Two memories that have a beginning in common, side by side.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{Memory, Object};
+use super::{Birth, Entry, Memory, Object};
 use crate::value::ObjectId;
 
 /// An object of another memory here.
@@ -26,7 +27,17 @@ impl Counterpart {
 impl Memory {
     /// What is allocated from now on belongs to this lineage.
     pub(crate) fn begin_lineage(&mut self, lineage: u32) {
-        self.lineage = lineage;
+        if self.births.lineage == 0 {
+            self.births.first = self.objects.len();
+        }
+        self.births.lineage = lineage;
+    }
+
+    fn birth(&self, index: usize) -> Birth {
+        match index.checked_sub(self.births.first) {
+            Some(place) if self.births.lineage > 0 => self.births.known[place],
+            _ => (0, index as u32),
+        }
     }
 
     /// Finds or adds a place for every object of another memory. `known` says which object here stands for the same
@@ -36,26 +47,27 @@ impl Memory {
         other: &Memory,
         known: impl Fn(&Object) -> Option<ObjectId>,
     ) -> Vec<Counterpart> {
-        let pairs = self.objects.iter().zip(&other.objects);
-        let common = pairs.take_while(|(here, there)| here.birth == there.birth).count();
-        let rest = self.objects[common..].iter().zip(common as u32..);
-        let by_birth: std::collections::HashMap<(u32, u32), ObjectId> =
-            rest.map(|(entry, index)| (entry.birth, ObjectId(index))).collect();
+        let both = self.objects.len().min(other.objects.len());
+        let common = (0..both).take_while(|&index| self.birth(index) == other.birth(index)).count();
+        let by_birth: HashMap<Birth, ObjectId> =
+            (common..self.objects.len()).map(|index| (self.birth(index), ObjectId(index as u32))).collect();
         let mut places: Vec<Counterpart> = (0..common as u32).map(|index| Counterpart::Same(ObjectId(index))).collect();
-        for entry in &other.objects[common..] {
-            let known = by_birth.get(&entry.birth).copied().or_else(|| known(entry.object.as_deref()?));
+        for (index, entry) in other.objects.iter().enumerate().skip(common) {
+            let birth = other.birth(index);
+            let known = by_birth.get(&birth).copied().or_else(|| known(entry.object.as_deref()?));
             places.push(match known {
                 Some(id) => Counterpart::Same(id),
-                None => Counterpart::Added(self.add(entry)),
+                None => Counterpart::Added(self.add(entry, birth)),
             });
         }
         places
     }
 
-    fn add(&mut self, entry: &super::Entry) -> ObjectId {
+    fn add(&mut self, entry: &Entry, birth: Birth) -> ObjectId {
         let size = entry.object.as_ref().map_or(0, |object| object.size);
         let address = self.next_address.next_multiple_of(16);
         self.next_address = address.saturating_add(size).saturating_add(super::GAP);
+        self.births.known.push(birth);
         self.objects.push(entry.clone());
         self.addresses.push(address);
         ObjectId(self.objects.len() as u32 - 1)
