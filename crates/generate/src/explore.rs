@@ -19,7 +19,7 @@ use branchwise_symbolic::{
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
-use crate::settings::{Bounds, FindingsMode, Settings};
+use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
 mod faults;
 mod returns;
@@ -42,6 +42,9 @@ const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, mem
 
 /// The part of a function's budget that the search for goals leaves to that for faults.
 const LEFT_FOR_FAULTS: f64 = 0.05;
+
+/// The part that is left to inputs of the smallest size, where nothing is known of larger ones.
+const LEFT_FOR_SMALL: f64 = 0.07;
 
 /// By how much the clock's limits are larger where steps are counted.
 const CLOCK_SLACK: u64 = 10;
@@ -97,8 +100,9 @@ impl<'a> Budget<'a> {
 
     /// The part of the budget for goals that is spent, 1.0 when there is none left.
     pub(crate) fn spent(&self) -> f64 {
-        let left = if self.settings.findings == FindingsMode::Search { LEFT_FOR_FAULTS } else { 0.0 };
-        self.spent_of_all() / (1.0 - left)
+        let for_faults = if self.settings.findings == FindingsMode::Search { LEFT_FOR_FAULTS } else { 0.0 };
+        let for_small = if self.settings.strategy == Strategy::Concolic { 0.0 } else { LEFT_FOR_SMALL };
+        self.spent_of_all() / (1.0 - for_faults - for_small)
     }
 
     /// The part of the whole budget that is spent.
@@ -204,6 +208,12 @@ impl Limitations {
     /// Whether another round could do better with larger bounds, or with objects that inputs share.
     fn could_go_further(&self) -> bool {
         self.is_cut() || !self.caveats.could_share.is_empty()
+    }
+
+    /// Whether nothing but bounds kept it from looking at everything.
+    pub(crate) fn is_finished(&self) -> bool {
+        let bound = |obstacle: &Obstacle| matches!(obstacle.kind, ObstacleKind::Cut(_));
+        !self.interrupted && !self.out_of_memory && self.obstacles.iter().all(bound)
     }
 
     pub(crate) fn is_cut(&self) -> bool {

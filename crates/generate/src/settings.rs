@@ -138,6 +138,10 @@ impl Bounds {
         standard_input: 16,
     };
 
+    /// What can be followed to all ends where nothing larger can.
+    pub(crate) const LEAST: Bounds =
+        Bounds { loop_iterations: 4, pointer_elements: 2, standard_input: 2, ..Bounds::FIRST };
+
     /// Twice as much of everything, up to what one machine can do.
     pub(crate) fn grown(self) -> Bounds {
         Bounds {

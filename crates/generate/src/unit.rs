@@ -21,7 +21,7 @@ use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
     Test, TestSource, Trouble, Work,
 };
-use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
+use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
@@ -230,8 +230,36 @@ impl<'a> Unit<'_, 'a> {
             bounds = next;
             shared.extend(more);
         }
+        if ledger.open() > 0 && rounds.iter().all(|round| !round.is_finished()) && !budget.interrupted() {
+            let found = Found { counters, faults: &mut faults };
+            let small = self.smallest(&means, ledger, found, &mut budget, on_goals);
+            small.into_iter().for_each(|(inputs, limitations)| {
+                attempts.extend(inputs);
+                rounds.insert(0, limitations);
+            });
+        }
         counters.fault_queries = faults.queries();
         (attempts, rounds)
+    }
+
+    /// Nothing is known of all inputs within the bounds: what about the smallest ones?
+    fn smallest(
+        &self,
+        means: &Means<'_>,
+        ledger: &mut Ledger,
+        found: Found<'_>,
+        budget: &mut Budget<'_>,
+        on_goals: &mut dyn FnMut(usize, usize),
+    ) -> Option<(Vec<Attempt>, Limitations)> {
+        let bounds = Bounds::LEAST;
+        if budget.settings.strategy == Strategy::Concolic {
+            return None;
+        }
+        let session = self.place.prepared.session(self.function, bounds.pointer_elements)?;
+        let mut exploration = Exploration::new(session, means, ledger, found, bounds, budget);
+        exploration.unite_at_last(budget, on_goals);
+        let attempts = std::mem::take(&mut exploration.attempts);
+        exploration.take_union().map(|limitations| (attempts, limitations))
     }
 
     fn note_disagreements(&mut self, name: &str, replayed: &[Replayed]) {

@@ -6,7 +6,7 @@ use branchwise_program::map::{Event, MarkerKind};
 use branchwise_search::{Branch, Guidance, Position};
 use branchwise_symbolic::{Quest, RunLimits, Union, UnionLimits, UnionObstacle, UnionObstacleKind};
 
-use super::{Budget, Exploration, GOING_ON, Limitations, Obstacle, ObstacleKind, OnGoals, PATIENT, position};
+use super::{Budget, Exploration, GOING_ON, Limitations, Obstacle, ObstacleKind, OnGoals, PATIENT, Part, position};
 use crate::settings::Strategy;
 
 /// So many steps without a new goal: single paths do not get on.
@@ -14,6 +14,9 @@ const STALLED: u64 = 64;
 
 /// The part of what is left of the budget that following all ways may take.
 const SHARE: f64 = 0.3;
+
+/// The same at the end.
+const LAST_SHARE: f64 = 0.9;
 
 const MOST_STATES: usize = 512;
 
@@ -33,8 +36,16 @@ impl Exploration<'_, '_> {
     /// Follows all ways at once; what it finds is executed like any other input, and what it shows of the rest is kept as
     /// the result of a round of its own.
     pub(super) fn unite(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        self.unite_with(budget.part(SHARE), budget, on_goals);
+    }
+
+    /// Does nothing but that, with most of what is left.
+    pub(crate) fn unite_at_last(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        self.unite_with(budget.part(LAST_SHARE), budget, on_goals);
+    }
+
+    fn unite_with(&mut self, part: Part, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         self.united = true;
-        let part = budget.part(SHARE);
         let mut solver = part.solver(self.workers.clone(), PATIENT);
         let limits = UnionLimits {
             run: RunLimits { interrupt: part.flag(), ..self.run_limits(budget) },
@@ -51,10 +62,14 @@ impl Exploration<'_, '_> {
         budget.steps += solver.statistics().total() + union.work.steps / OPERATIONS_PER_STEP;
         self.count_calls(&solver);
         self.counters.refuted += union.work.refuted;
-        let limitations = self.limitations_of(&union, budget);
+        let mut limitations = self.limitations_of(&union, budget);
         for (event, model) in union.reached {
             if self.ledger.would_help(event) {
                 self.execute(model, true, budget, on_goals);
+            }
+            if self.ledger.would_help(event) {
+                let branch = Branch { event: Some(event), ..GOING_ON };
+                limitations.add(ObstacleKind::Diverged, branch, &[]);
             }
         }
         self.settled = self.settles(&limitations);
@@ -75,13 +90,17 @@ impl Exploration<'_, '_> {
     /// What following all ways has shown, apart from the round's limitations. Where it has settled everything, these are
     /// its own.
     pub(crate) fn union_beside(&mut self, limitations: &mut Limitations) -> Option<Limitations> {
-        let union = self.union.take()?;
+        let union = self.take_union()?;
         if !self.settled {
             return Some(union);
         }
         let (interrupted, out_of_memory) = (limitations.interrupted, limitations.out_of_memory);
         *limitations = Limitations { interrupted, out_of_memory, ..union };
         None
+    }
+
+    pub(crate) fn take_union(&mut self) -> Option<Limitations> {
+        self.union.take()
     }
 
     /// Outcomes that reach a goal which is still open.

@@ -184,6 +184,7 @@ impl Joining<'_, '_, '_, '_> {
             executor.touched.entry(what).or_default().written |= touched.written;
         }
         executor.notes.caveats.add(&second.notes.caveats);
+        executor.instructions = executor.instructions.max(second.instructions);
         Ok(())
     }
 

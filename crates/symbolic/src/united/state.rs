@@ -46,6 +46,7 @@ pub(super) struct State<'p> {
     pub wrote_files: bool,
     pub notes: Notes,
     pub variable_arguments: BTreeMap<usize, VariableArguments>,
+    pub instructions: u64,
 }
 
 impl<'p> Executor<'_, 'p> {
@@ -77,6 +78,7 @@ impl<'p> Executor<'_, 'p> {
             wrote_files: self.wrote_files,
             notes: std::mem::take(&mut self.notes),
             variable_arguments: std::mem::take(&mut self.variable_arguments),
+            instructions: self.instructions,
         }
     }
 
@@ -108,6 +110,8 @@ impl<'p> Executor<'_, 'p> {
         self.wrote_files = state.wrote_files;
         self.notes = state.notes;
         self.variable_arguments = state.variable_arguments;
+        self.instructions = state.instructions;
+        self.outputs.clear();
         state.witness
     }
 }
