@@ -104,12 +104,12 @@ fn help_of_generate() {
                       [default: branch]
 
                   --strategy <STRATEGY>
-                      How paths are chosen
+                      How paths are chosen [default: hybrid]
 
                       Possible values:
-                      - concolic: From the path of one input to its neighbours, those nearest to an open goal first
-
-                      [default: concolic]
+                      - hybrid:   Single paths, and where these reach nothing new, all ways at once
+                      - tree:     All ways at once from the start: one formula over all paths to a branch; then single paths for what that leaves
+                      - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
 
                   --time <SECONDS>
                       Time for each function [default: 10]
@@ -188,7 +188,7 @@ fn short_help_of_generate() {
                   --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
                   --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
-                  --strategy <STRATEGY>    How paths are chosen [default: concolic] [possible values: concolic]
+                  --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
