@@ -80,8 +80,8 @@ impl Builder<'_, '_> {
             }
             Content::NullPointer(_) => {}
             &Content::Pointer(target) => {
-                if let Some(object) = self.pointed(target) {
-                    blob.pointers.push(PointerAt { at: cell.offset, object, offset: 0 });
+                if let Some((object, offset)) = self.pointed(target) {
+                    blob.pointers.push(PointerAt { at: cell.offset, object, offset });
                 }
             }
             Content::FunctionPointer { choice, functions } => {
@@ -93,14 +93,20 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The index of the object that the pointer points to; `None` if it is null.
-    fn pointed(&mut self, id: ShapeId) -> Option<usize> {
+    /// The index of the object that the pointer points to, and where inside of it; `None` if it is null.
+    fn pointed(&mut self, id: ShapeId) -> Option<(usize, u64)> {
         let shape = self.session.inputs.shape(id);
         if shape.is_null.is_some_and(|is_null| self.value(is_null) == 1) {
             return None;
         }
-        let instead = shape.instead.iter().find(|(chosen, _)| self.value(*chosen) == 1);
-        Some(self.object(instead.map_or(id, |&(_, other)| other)))
+        let Some(instead) = shape.instead.iter().find(|instead| self.value(instead.chosen) == 1) else {
+            return Some((self.object(id), 0));
+        };
+        let offset = instead.members.as_ref().and_then(|members| {
+            let number = self.value(members.number) as usize;
+            members.offsets.get(number).copied()
+        });
+        Some((self.object(instead.other), offset.unwrap_or(0)))
     }
 
     /// A stream that nobody looked at is empty.

@@ -14,7 +14,7 @@ use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 const ASSUMPTIONS: [&str; 3] = [
     "integer arithmetic wraps around as the machine's does",
     "a path ends at an access outside an object, through a null pointer, and at a division by zero",
-    "pointers point to the start of an object",
+    "pointers point to the start of an object or of a member of their type",
 ];
 
 /// Everything that the verdicts of one function rest on.

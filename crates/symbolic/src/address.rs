@@ -1,10 +1,10 @@
 //! Pointers: arithmetic, comparison, and the check of every access.
 
-use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind};
+use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms};
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
 use crate::executor::{Executor, Step, Touchable};
-use crate::inputs::{Content, ShapeId};
+use crate::inputs::{Content, Instead, Members, ShapeId};
 use crate::memory::{Contents, Origin};
 use crate::path::{AlternativeKind, FaultKind, PathEnd};
 use crate::value::{ObjectId, Pointer, Target, Value, signed};
@@ -315,6 +315,8 @@ impl Executor<'_, '_> {
         let most = match access {
             Access::Read if plain => MOST_TABLE_PLACES,
             Access::Read => MOST_READ_PLACES,
+            // On many ways at once there is no value to settle for.
+            Access::Write if self.unites() => MOST_READ_PLACES,
             Access::Write => MOST_WRITTEN_PLACES,
         };
         let Some(places) = self.places(object, target.offset, size, most) else {
@@ -504,16 +506,32 @@ impl Executor<'_, '_> {
             targets.push(Target { guard: is_null, object: None, offset: zero });
             rest = self.session.terms.not(is_null);
         }
-        for (chosen, other) in self.session.inputs.shape(shape).instead.clone() {
+        for Instead { chosen, other, members } in self.session.inputs.shape(shape).instead.clone() {
             let object = self.input_object(other);
             let guard = self.session.terms.and(rest, chosen);
-            targets.push(Target { guard, object: Some(object), offset: zero });
+            let offset = members.map_or(zero, |members| self.member_offset(&members, object));
+            targets.push(Target { guard, object: Some(object), offset });
             let not_chosen = self.session.terms.not(chosen);
             rest = self.session.terms.and(rest, not_chosen);
         }
         let object = self.input_object(shape);
         targets.push(Target { guard: rest, object: Some(object), offset: zero });
         self.pointer_of(targets)
+    }
+
+    /// Where the chosen member begins; all inputs choose one that is there.
+    fn member_offset(&mut self, members: &Members, object: ObjectId) -> TermId {
+        let size = self.memory.get(object).and_then(|object| object.symbolic_size);
+        let terms = &mut self.session.terms;
+        let last = terms.constant(members.offsets.len() as u128 - 1, 16);
+        self.domain.push(terms.compare(TermCompare::Ule, members.number, last));
+        let offset = offset_of_member(terms, members);
+        if let Some(size) = size {
+            let member = terms.constant(u128::from(members.size), 64);
+            let end = terms.binary(TermOp::Add, offset, member);
+            self.domain.push(terms.compare(TermCompare::Ule, end, size));
+        }
+        offset
     }
 
     pub(crate) fn input_object(&mut self, id: ShapeId) -> ObjectId {
@@ -593,6 +611,25 @@ impl Executor<'_, '_> {
         let modulus = if narrow && factor < 1 << 31 { factor } else { 1 << factor.trailing_zeros().min(31) };
         Stride { modulus: modulus.max(1), residue: 0 }
     }
+}
+
+/// Elements of an array stand at equal distances, which accesses make use of.
+fn offset_of_member(terms: &mut Terms, members: &Members) -> TermId {
+    let offsets = &members.offsets;
+    let first = terms.constant(u128::from(offsets[0]), 64);
+    let step = offsets.get(1).map_or(0, |second| second - offsets[0]);
+    if offsets.windows(2).all(|pair| pair[1] - pair[0] == step) {
+        let (number, step) = (terms.zero_extend(members.number, 64), terms.constant(u128::from(step), 64));
+        let distance = terms.binary(TermOp::Mul, number, step);
+        return terms.binary(TermOp::Add, first, distance);
+    }
+    let mut offset = first;
+    for (index, &at) in offsets.iter().enumerate().skip(1) {
+        let (index, at) = (terms.constant(index as u128, 16), terms.constant(u128::from(at), 64));
+        let here = terms.compare(TermCompare::Eq, members.number, index);
+        offset = terms.if_then_else(here, at, offset);
+    }
+    offset
 }
 
 /// Data of the library models, which no input points to.

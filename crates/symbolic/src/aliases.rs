@@ -73,7 +73,8 @@ impl Executor<'_, '_> {
     /// Whether a session can let both be one object; `None` for what is no object of an input.
     fn can_share(&self, left: Touchable, right: Touchable) -> Option<bool> {
         let (Touchable::Input(left), Touchable::Input(right)) = (left, right) else { return None };
-        Some(self.session.inputs.can_share(left.min(right), left.max(right)))
+        let types = &self.session.program.map.types;
+        Some(self.session.inputs.can_share(types, left.min(right), left.max(right)))
     }
 
     fn touchable_name(&self, what: Touchable) -> String {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms};
 use branchwise_program::map::{Input, InputOrigin, Map, PointerDomain};
-use branchwise_program::types::{Field, TypeKind};
+use branchwise_program::types::{Field, TypeKind, TypeTable};
 use branchwise_program::{CallableId, FeedId, FunctionId, TypeId};
 
 /// Position in [`InputSpace`].
@@ -54,14 +54,34 @@ pub struct Shape {
     pub extra_elements: Option<TermId>,
     /// 1 bit: the pointer to this object is null instead. `None`: it never is.
     pub is_null: Option<TermId>,
-    /// Earlier objects that the pointer may point to instead, where its variable (1 bit) says so; the first counts.
-    pub instead: Vec<(TermId, ShapeId)>,
+    /// Earlier objects that the pointer may point to instead; the first that is chosen counts.
+    pub instead: Vec<Instead>,
     /// An input variable itself, not what a pointer points to.
     pub variable: bool,
     /// What the user declared of the pointers of the function whose input this is.
     pub(crate) declared: Rc<[PointerDomain]>,
     /// `None` until the code looks.
     pub cells: Option<Vec<Cell>>,
+}
+
+/// An object that a pointer may point to instead of one of its own.
+#[derive(Debug, Clone)]
+pub struct Instead {
+    /// 1 bit: it does.
+    pub chosen: TermId,
+    pub other: ShapeId,
+    /// Where inside of it, if not at its start.
+    pub members: Option<Members>,
+}
+
+/// The members of one type in an object.
+#[derive(Debug, Clone)]
+pub struct Members {
+    /// Which of them (16 bits).
+    pub number: TermId,
+    pub offsets: Rc<[u64]>,
+    /// Bytes of one.
+    pub size: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -156,12 +176,36 @@ impl InputSpace {
         self.shapes[id.0 as usize].cells = Some(cells);
     }
 
-    /// Whether a test may let the pointer to the later shape point to the earlier one.
-    pub(crate) fn can_share(&self, earlier: ShapeId, later: ShapeId) -> bool {
+    /// Whether a test may let the pointer to the later shape point to the earlier one, or into it.
+    pub(crate) fn can_share(&self, types: &TypeTable, earlier: ShapeId, later: ShapeId) -> bool {
+        self.shared_offsets(types, earlier, later).is_some()
+    }
+
+    /// Where in the earlier shape the pointer to the later one may point to: its start, or members of its type.
+    fn shared_offsets(&self, types: &TypeTable, earlier: ShapeId, later: ShapeId) -> Option<Vec<u64>> {
         let (earlier, later) = (self.shape(earlier), self.shape(later));
-        let long_enough =
-            later.extra_elements.is_some() || earlier.extra_elements.is_none() && earlier.capacity == later.capacity;
-        !earlier.variable && !later.variable && earlier.element == later.element && long_enough
+        if earlier.variable || later.variable {
+            return None;
+        }
+        if earlier.element == later.element {
+            let long_enough = later.extra_elements.is_some()
+                || earlier.extra_elements.is_none() && earlier.capacity == later.capacity;
+            return long_enough.then(|| vec![0]);
+        }
+        if later.extra_elements.is_none() || later.least > 1 {
+            return None;
+        }
+        let mut offsets = Vec::new();
+        for index in 0..earlier.capacity {
+            members(types, earlier.element, later.element, index * earlier.element_size, &mut offsets);
+            if offsets.len() > MOST_MEMBERS {
+                return None;
+            }
+        }
+        // Members of a union begin at the same place.
+        offsets.sort_unstable();
+        offsets.dedup();
+        (!offsets.is_empty()).then_some(offsets)
     }
 
     pub(crate) fn is_shared(&self, left: &str, right: &str) -> bool {
@@ -170,17 +214,23 @@ impl InputSpace {
     }
 
     /// Lets the pointer to a new shape point to what it may share.
-    fn add_shared(&mut self, terms: &mut Terms, id: ShapeId) {
+    fn add_shared(&mut self, terms: &mut Terms, types: &TypeTable, id: ShapeId) {
         if self.shared.is_empty() {
             return;
         }
         let name = self.shape(id).name.clone();
-        let shares =
-            |&earlier: &ShapeId| self.can_share(earlier, id) && self.is_shared(&self.shape(earlier).name, &name);
-        let earlier: Vec<ShapeId> = (0..id.0).map(ShapeId).filter(shares).collect();
-        for other in earlier {
-            let variable = terms.variable(&format!("{name}.is {}", self.shape(other).name), 1);
-            self.shapes[id.0 as usize].instead.push((variable, other));
+        for other in (0..id.0).map(ShapeId) {
+            if !self.is_shared(&self.shape(other).name, &name) {
+                continue;
+            }
+            let Some(offsets) = self.shared_offsets(types, other, id) else { continue };
+            let chosen = terms.variable(&format!("{name}.is {}", self.shape(other).name), 1);
+            let members = (offsets != [0]).then(|| Members {
+                number: terms.variable(&format!("{name}.in {}", self.shape(other).name), 16),
+                offsets: offsets.into(),
+                size: self.shape(id).element_size,
+            });
+            self.shapes[id.0 as usize].instead.push(Instead { chosen, other, members });
         }
     }
 
@@ -230,6 +280,29 @@ impl Shape {
     }
 }
 
+/// The offsets of everything of type `inner` in an object of type `outer` at this offset.
+fn members(types: &TypeTable, outer: TypeId, inner: TypeId, at: u64, found: &mut Vec<u64>) {
+    if outer == inner {
+        found.push(at);
+        return;
+    }
+    match &types[outer].kind {
+        TypeKind::Array { element, count } => {
+            for index in 0..count.unwrap_or(0) {
+                if found.len() > MOST_MEMBERS {
+                    return;
+                }
+                members(types, *element, inner, at + index * types[*element].size, found);
+            }
+        }
+        TypeKind::Record { fields: Some(fields), .. } => {
+            let whole = fields.iter().filter(|field| field.bit_field.is_none());
+            whole.for_each(|field| members(types, field.type_id, inner, at + field.offset_bits / 8, found));
+        }
+        _ => {}
+    }
+}
+
 /// The shape of an input variable. Of an array whose length nobody says, so many elements are a bound.
 fn variable_shape(map: &Map, input: &Input) -> Shape {
     let name = input.name.clone();
@@ -247,6 +320,9 @@ fn variable_shape(map: &Map, input: &Input) -> Shape {
 
 /// What a `void *` points to has this many bytes where others have one element.
 const BYTES_PER_ELEMENT: u64 = 8;
+
+/// A pointer into an object with more members of its type than this is not tried.
+const MOST_MEMBERS: usize = 256;
 
 /// Walks a type and makes a cell for each scalar in it.
 struct Filler<'a> {
@@ -390,7 +466,7 @@ impl Filler<'_> {
 
     fn pointed(&mut self, shape: Shape) -> ShapeId {
         let id = self.space.push(shape);
-        self.space.add_shared(self.terms, id);
+        self.space.add_shared(self.terms, &self.map.types, id);
         id
     }
 

@@ -34,7 +34,7 @@ mod value;
 mod varargs;
 
 pub use arguments::ArgumentLimits;
-pub use inputs::{Cell, Content, InputKey, InputSpace, Shape, ShapeId};
+pub use inputs::{Cell, Content, InputKey, InputSpace, Instead, Members, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
