@@ -216,13 +216,23 @@ fn reasons(output: &Output) -> Vec<String> {
 #[test]
 fn the_memory_limit_ends_a_function_and_keeps_what_was_found() {
     let project = Project::new(&[("explode.c", EXPLODING)]);
-    let output = project.generate(&["explode.c", "--json", "--quiet", "--memory", "4", "--steps", "1000000"]);
+    let limits = ["--memory", "4", "--steps", "1000000", "--strategy", "concolic"];
+    let output = project.generate(&[&["explode.c", "--json", "--quiet"][..], &limits].concat());
     assert!(output.status.success());
     let reasons = reasons(&output);
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.starts_with("memory limit")), "{reasons:?}");
     let report: Json = serde_json::from_slice(&output.stdout).expect("a JSON report");
     assert!(report["functions"][0]["summary"]["tests"].as_u64() > Some(0));
     assert_eq!(report["functions"][1]["summary"]["covered"], 2);
+}
+
+#[test]
+fn what_single_paths_never_end_with_is_decided_by_all_ways_at_once() {
+    let project = Project::new(&[("explode.c", EXPLODING)]);
+    let output = project.generate(&["explode.c", "--json", "--quiet", "--steps", "2000"]);
+    let report: Json = serde_json::from_slice(&output.stdout).expect("a JSON report");
+    let summary = &report["functions"][0]["summary"];
+    assert_eq!((&summary["infeasible"], &summary["unknown"]), (&1.into(), &0.into()), "{summary}");
 }
 
 /// One path of many million instructions, on values that are symbolic from the first of them on.
