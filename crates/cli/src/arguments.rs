@@ -67,6 +67,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub strategy: Option<Strategy>,
 
+    /// How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
+    #[arg(short = 'k', value_name = "N")]
+    pub k: Option<u32>,
+
     /// Time for each function [default: 10]
     #[arg(long = "time", value_name = "SECONDS", value_parser = seconds)]
     pub time: Option<f64>,
@@ -273,7 +277,7 @@ pub enum Criterion {
 pub enum Strategy {
     /// Single paths, and where these reach nothing new, all ways at once
     Hybrid,
-    /// All ways at once from the start: one formula over all paths to a branch; then single paths for what that leaves
+    /// For each branch a tree of the short ways to it, solved as one formula; then all ways at once; then single paths
     Tree,
     /// Single paths: from that of one input to its neighbours, those nearest to an open goal first
     Concolic,

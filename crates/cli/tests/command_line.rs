@@ -104,12 +104,15 @@ fn help_of_generate() {
                       [default: branch]
 
                   --strategy <STRATEGY>
-                      How paths are chosen
+                      How paths are chosen [default: hybrid]
 
                       Possible values:
-                      - concolic: From the path of one input to its neighbours, those nearest to an open goal first
+                      - hybrid:   Single paths, and where these reach nothing new, all ways at once
+                      - tree:     For each branch a tree of the short ways to it, solved as one formula; then all ways at once; then single paths
+                      - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
 
-                      [default: concolic]
+              -k <N>
+                      How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
 
                   --time <SECONDS>
                       Time for each function [default: 10]
@@ -188,7 +191,8 @@ fn short_help_of_generate() {
                   --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
                   --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
-                  --strategy <STRATEGY>    How paths are chosen [default: concolic] [possible values: concolic]
+                  --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
+              -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
