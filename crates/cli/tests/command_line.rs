@@ -227,13 +227,15 @@ fn help_of_map() {
               [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
             Options:
-                  --function <NAME>  Only this function
-                  --graph <GRAPH>    Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
-                  --interprocedural  Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
-                  --json             Print one JSON object
-                  --dot              Print a drawing for Graphviz
-                  --svg              Print a drawing for a browser
-              -h, --help             Print help (see more with '--help')
+                  --function <NAME>                Only this function
+                  --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
+                  --interprocedural                Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
+                  --tree <LINE:COLUMN:true|false>  Show the execution tree of this branch outcome of the function instead: the ways that lead to it
+              -k <N>                               How often the ways of the tree may repeat a decision [default: 1]
+                  --json                           Print one JSON object
+                  --dot                            Print a drawing for Graphviz
+                  --svg                            Print a drawing for a browser
+              -h, --help                           Print help (see more with '--help')
             ---- exit status 0
         "#]],
     );

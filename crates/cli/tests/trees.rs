@@ -2,6 +2,7 @@
 //! that show what counts as a repetition.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::linear::{LinearAnswer, LinearLimits, LinearQuery, decide, program as linear_program};
@@ -11,6 +12,7 @@ use branchwise_generate::{GoalTrees, Routes};
 use branchwise_goals::{Goal, branch_goals};
 use branchwise_program::Program;
 use branchwise_symbolic::{ExecutionTree, Fate, RunLimits};
+use expect_test::expect;
 
 fn load(file: &Path) -> Program {
     let toolchain = Toolchain::find().expect("clang-19");
@@ -188,4 +190,71 @@ fn a_tree_that_explodes_is_cut() {
         assert!(tree.paths() > 0);
         linear_model(trees, &tree, goal);
     });
+}
+
+fn map(arguments: &[&str]) -> (String, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("unit.c");
+    let lines = "int f(int x, int y)\n{\n    int s = x > 5 ? 1 : 0;\n    if (y > 0) return 0;\n    \
+                 while (s < 9 && x > s) s++;\n    return s == 2;\n}\n";
+    std::fs::write(&file, lines).expect("a writable folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
+        .current_dir(folder.path())
+        .args(["map", "unit.c", "--function", "f"])
+        .args(arguments)
+        .output()
+        .expect("branchwise runs");
+    (String::from_utf8(output.stdout).expect("text"), String::from_utf8(output.stderr).expect("text"))
+}
+
+#[test]
+fn the_tree_of_an_outcome_is_drawn() {
+    let (text, _) = map(&["--tree", "5:21:false", "-k", "0"]);
+    expect![[r#"
+        x > s false at unit.c:5:21, k = 0: 2 feasible ways
+        condition: (x <s 6 ∧ y <s 1 ∧ x <s 1) ∨ (x >s 5 ∧ y <s 1 ∧ x <s 7)
+        entry
+          x > 5: false  [x <s 6]
+            y > 0: false  [y <s 1]
+              s < 9: true
+                x > s: false  [x <s 1]  → goal
+                x > s: true  [x >s 0]
+                  s < 9: true
+                    x > s: false  [x <s 2]  → cut: repeats too often
+                    x > s: true  [x >s 1]  → cut: repeats too often
+            y > 0: true  [y >s 0]  → leads elsewhere
+          x > 5: true  [x >s 5]
+            y > 0: false  [y <s 1]
+              s < 9: true
+                x > s: false  [x <s 2]  → infeasible
+                x > s: true
+                  s < 9: true
+                    x > s: false  [x <s 3]  → infeasible
+                    x > s: true
+                      s < 9: true
+                        x > s: false  [x <s 4]  → infeasible
+                        x > s: true
+                          s < 9: true
+                            x > s: false  [x <s 5]  → infeasible
+                            x > s: true
+                              s < 9: true
+                                x > s: true
+                                  s < 9: true
+                                    x > s: false  [x <s 7]  → goal
+                                    x > s: true  [x >s 6]
+                                      s < 9: true
+                                        x > s: false  [x <s 8]  → cut: repeats too often
+                                        x > s: true  [x >s 7]  → cut: repeats too often
+            y > 0: true  [y >s 0]  → leads elsewhere
+    "#]].assert_eq(&text);
+
+    let (svg, _) = map(&["--tree", "5:21:false", "-k", "0", "--svg"]);
+    assert!(svg.starts_with("<svg") && svg.contains("infeasible") && svg.contains(">goal<"), "{svg}");
+    let (dot, _) = map(&["--tree", "5:21:false", "-k", "0", "--dot"]);
+    assert!(dot.starts_with("digraph") && dot.contains("tree_n0 -> tree_n1"), "{dot}");
+
+    let (_, error) = map(&["--tree", "9:9:true"]);
+    assert!(error.contains("no outcome 9:9:true in f()") && error.contains("4:9"), "{error}");
+    let (_, error) = map(&["--tree", "9:true"]);
+    assert!(error.contains("such as 12:9:true"), "{error}");
 }

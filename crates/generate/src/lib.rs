@@ -19,7 +19,7 @@ mod verdicts;
 pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
 pub use case::test_case;
-pub use goal_tree::GoalTrees;
+pub use goal_tree::{DrawnNode, DrawnWay, GoalTrees, TreeDrawing};
 pub use replayed::disagreement;
 pub use result::*;
 pub use settings::{AimAt, FindingsMode, FunctionSettings, Scope, Settings, Strategy};
