@@ -12,8 +12,8 @@ use branchwise_symbolic::{ExecutionTree, Fate, Quest, RunLimits, Session, TreeLi
 
 use crate::settings::Bounds;
 
-const MOST_STATES: usize = 512;
-const MOST_NODES: usize = 20_000;
+const MOST_STATES: usize = 256;
+const MOST_NODES: usize = 6_000;
 
 /// Operations on all ways of one tree.
 const MOST_OPERATIONS: u64 = 500_000;
