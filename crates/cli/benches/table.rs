@@ -1,8 +1,8 @@
 //! The benchmark table: `cargo bench -p branchwise-cli --bench table`, with `-- execution` (or `programs`, `unconstrained`,
-//! `functions`) for one of its tables. Prints Markdown; nothing here is a test.
+//! `trees`, `functions`) for one of its tables. Prints Markdown; nothing here is a test.
 //!
 //! The first table is the whole tool on the programs of the three papers, the second aims at their unconstrained edges and
-//! at all goals alike, the third is concrete execution against the
+//! at all goals alike, `trees` is annex C of the paper that they come from, the next is concrete execution against the
 //! same loops compiled by clang -O0, as a ratio measured in one run, the last is the whole tool on files of more and more
 //! functions.
 
@@ -16,6 +16,9 @@ use branchwise_frontend::{Source, Toolchain, analyse, compile_bitcode, lower};
 use branchwise_program::Program;
 use branchwise_symbolic::{PathEnd, RunLimits, Session};
 use serde_json::Value;
+
+#[path = "table/trees.rs"]
+mod trees;
 
 const PROGRAMS: [(&str, &str); 12] = [
     ("trityp", "trityp"),
@@ -40,9 +43,10 @@ const RUNS: usize = 15;
 /// Functions of one generated file; each is twice the one before.
 const SIZES: [usize; 4] = [50, 100, 200, 400];
 
-const TABLES: [(&str, fn()); 4] = [
+const TABLES: [(&str, fn()); 5] = [
     ("programs", programs_table),
     ("unconstrained", unconstrained_table),
+    ("trees", trees::trees_table),
     ("execution", kernels_table),
     ("functions", scaling_table),
 ];
@@ -142,8 +146,11 @@ fn aim_row(both: &[[f64; COLUMNS.len()]; 2]) -> String {
 
 /// The columns for one file.
 fn aimed_at(program: &str, aim: &str) -> [f64; COLUMNS.len()] {
-    let arguments = ["--time", "5", "--findings", "none", "--seed", "1", "--jobs", "1", "--aim", aim];
-    let report = report(program, &arguments);
+    numbers(program, &["--time", "5", "--findings", "none", "--seed", "1", "--jobs", "1", "--aim", aim])
+}
+
+fn numbers(program: &str, arguments: &[&str]) -> [f64; COLUMNS.len()] {
+    let report = report(program, arguments);
     let functions = report["functions"].as_array().expect("functions");
     let number = |value: &Value| match value {
         Value::Object(by_layer) => by_layer.values().filter_map(Value::as_f64).sum(),

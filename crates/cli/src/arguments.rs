@@ -67,6 +67,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub strategy: Option<Strategy>,
 
+    /// How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
+    #[arg(short = 'k', value_name = "N")]
+    pub k: Option<u32>,
+
     /// Time for each function [default: 10]
     #[arg(long = "time", value_name = "SECONDS", value_parser = seconds)]
     pub time: Option<f64>,
@@ -145,6 +149,14 @@ pub struct MapArguments {
     #[arg(long)]
     pub interprocedural: bool,
 
+    /// Show the execution tree of this branch outcome of the function instead: the ways that lead to it
+    #[arg(long, value_name = "LINE:COLUMN:true|false", value_parser = outcome, requires = "function", conflicts_with = "json")]
+    pub tree: Option<TreeGoal>,
+
+    /// How often the ways of the tree may repeat a decision
+    #[arg(short = 'k', value_name = "N", default_value_t = 1)]
+    pub k: u32,
+
     /// Print one JSON object
     #[arg(long, group = "form")]
     pub json: bool,
@@ -160,6 +172,24 @@ pub struct MapArguments {
     /// Flags for clang, such as -I and -D
     #[arg(last = true, value_name = "CLANG FLAGS")]
     pub flags: Vec<String>,
+}
+
+/// An outcome of the condition or label at a place.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct TreeGoal {
+    pub line: u32,
+    pub column: u32,
+    pub outcome: bool,
+}
+
+fn outcome(text: &str) -> Result<TreeGoal, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let parsed = match parts[..] {
+        [line, column, outcome] => line.parse().ok().zip(column.parse().ok()).zip(outcome.parse().ok()),
+        _ => None,
+    };
+    let ((line, column), outcome) = parsed.ok_or("expected a place and an outcome, such as 12:9:true")?;
+    Ok(TreeGoal { line, column, outcome })
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
@@ -273,7 +303,7 @@ pub enum Criterion {
 pub enum Strategy {
     /// Single paths, and where these reach nothing new, all ways at once
     Hybrid,
-    /// All ways at once from the start: one formula over all paths to a branch; then single paths for what that leaves
+    /// For each branch a tree of the short ways to it, solved as one formula; then all ways at once; then single paths
     Tree,
     /// Single paths: from that of one input to its neighbours, those nearest to an open goal first
     Concolic,

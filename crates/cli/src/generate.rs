@@ -110,6 +110,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
+        k: arguments.k.unwrap_or(defaults.k),
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
 }

@@ -107,6 +107,14 @@ pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
     Ok(analyse(&toolchain, source, &Declarations::new(), &BTreeSet::new())?.map)
 }
 
+/// The program of one file without configuration and neighbours, to look at it.
+pub fn load_alone(file: &Path, flags: &[String]) -> Result<Loaded, CliError> {
+    let workshop = Workshop::find()?;
+    let source = || Source { path: file, flags, set_statics: false };
+    let neighbours = workshop.neighbours(&[source()], 1)?;
+    workshop.load(source(), &Config::default(), Member { neighbours: &neighbours, index: 0 })
+}
+
 fn analyse(
     toolchain: &Toolchain,
     source: Source<'_>,

@@ -108,8 +108,11 @@ fn help_of_generate() {
 
                       Possible values:
                       - hybrid:   Single paths, and where these reach nothing new, all ways at once
-                      - tree:     All ways at once from the start: one formula over all paths to a branch; then single paths for what that leaves
+                      - tree:     For each branch a tree of the short ways to it, solved as one formula; then all ways at once; then single paths
                       - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
+
+              -k <N>
+                      How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
 
                   --time <SECONDS>
                       Time for each function [default: 10]
@@ -189,6 +192,7 @@ fn short_help_of_generate() {
                   --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
                   --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
                   --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
+              -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
@@ -223,13 +227,15 @@ fn help_of_map() {
               [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
             Options:
-                  --function <NAME>  Only this function
-                  --graph <GRAPH>    Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
-                  --interprocedural  Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
-                  --json             Print one JSON object
-                  --dot              Print a drawing for Graphviz
-                  --svg              Print a drawing for a browser
-              -h, --help             Print help (see more with '--help')
+                  --function <NAME>                Only this function
+                  --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
+                  --interprocedural                Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
+                  --tree <LINE:COLUMN:true|false>  Show the execution tree of this branch outcome of the function instead: the ways that lead to it
+              -k <N>                               How often the ways of the tree may repeat a decision [default: 1]
+                  --json                           Print one JSON object
+                  --dot                            Print a drawing for Graphviz
+                  --svg                            Print a drawing for a browser
+              -h, --help                           Print help (see more with '--help')
             ---- exit status 0
         "#]],
     );

@@ -76,6 +76,15 @@ impl Formula {
         }
     }
 
+    /// The conditions that it consists of, in the order of its text.
+    pub fn conditions(&self) -> impl Iterator<Item = TermId> {
+        let conditions = self.prefix_order().into_iter().filter_map(|part| match part {
+            Formula::Condition(term) => Some(*term),
+            Formula::All(_) | Formula::Any(_) => None,
+        });
+        conditions.collect::<Vec<_>>().into_iter()
+    }
+
     /// How many ways there are to take one part of every `Any` that matters: the paths of the tree it came from.
     pub fn paths(&self) -> u64 {
         self.fold(&mut |step| match step {

@@ -19,10 +19,12 @@ use branchwise_symbolic::{
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
+use crate::result::TreeWork;
 use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
 mod faults;
 mod returns;
+mod trees;
 mod unite;
 
 pub(crate) use faults::FaultRecord;
@@ -238,6 +240,7 @@ pub(crate) struct Counters {
     /// Conditions of faults that were asked for.
     pub fault_queries: u64,
     pub solver_calls: BTreeMap<String, u64>,
+    pub trees: TreeWork,
 }
 
 /// Called when goals are reached for the first time.
@@ -271,6 +274,8 @@ pub(crate) struct Exploration<'a, 'p> {
     quick: Option<Solver>,
     footprint: Footprint,
     counters: &'a mut Counters,
+    /// Trees were grown for the open goals.
+    grown: bool,
     /// All ways were followed at once, what limits the conclusions from that, and whether these are all that is to know
     /// within the bounds.
     united: bool,
@@ -335,6 +340,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             quick: None,
             footprint: Footprint::default(),
             counters: found.counters,
+            grown: false,
             united: false,
             union: None,
             settled: false,
@@ -346,6 +352,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
     pub(crate) fn run(&mut self, budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
         self.execute(Model::new(), false, budget, on_goals);
         while !self.is_over(budget, share) {
+            if self.should_grow_trees(budget) {
+                self.grow_trees(budget, on_goals);
+                continue;
+            }
             if self.should_unite(budget) {
                 self.unite(budget, on_goals);
                 continue;

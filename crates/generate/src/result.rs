@@ -174,7 +174,31 @@ pub struct Work {
     pub unconstrained_edges: u64,
     /// Goals that the search aimed at first.
     pub aimed: u64,
+    pub trees: TreeWork,
     pub seconds: f64,
+}
+
+/// What execution trees cost and gave.
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct TreeWork {
+    pub grown: u64,
+    /// Those that a limit kept from having all their ways.
+    pub partial: u64,
+    /// Ways to goals, and the lines of the program on them, shared ones once.
+    pub paths: u64,
+    pub lines: u64,
+    pub nodes: u64,
+    /// Inputs in the conditions of the ways.
+    pub symbols: u64,
+    /// Conditions of whole trees that the linear layer decided, those that only the chain of solvers did, and those that
+    /// nobody did.
+    pub linear: u64,
+    pub smt: u64,
+    pub undecided: u64,
+    /// Decided ones that no input satisfies.
+    pub refuted: u64,
+    /// Inputs that did not come where they were solved to lead.
+    pub missed: u64,
 }
 
 /// What the native replay measured over all units.

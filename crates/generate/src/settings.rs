@@ -24,6 +24,8 @@ pub struct Settings {
     pub findings: FindingsMode,
     pub strategy: Strategy,
     pub aim: AimAt,
+    /// How often the ways of execution trees may repeat a decision.
+    pub k: u32,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -67,7 +69,7 @@ pub enum Strategy {
     /// One path after the other, and all ways at once where that does not get on.
     #[default]
     Hybrid,
-    /// All ways at once from the start, then one path after the other for what that leaves.
+    /// A tree of all ways for each goal first, then all ways at once, then one path after the other for what that leaves.
     Tree,
     /// One path after the other.
     Concolic,
@@ -107,6 +109,7 @@ impl Default for Settings {
             findings: FindingsMode::Search,
             strategy: Strategy::Hybrid,
             aim: AimAt::default(),
+            k: 2,
             functions: BTreeMap::new(),
         }
     }

@@ -378,6 +378,7 @@ fn work(counters: &Counters) -> Work {
         solver_calls: counters.solver_calls.iter().map(|(layer, count)| (layer.clone(), *count)).collect(),
         instructions: counters.instructions,
         fault_queries: counters.fault_queries,
+        trees: counters.trees,
         ..Work::default()
     }
 }

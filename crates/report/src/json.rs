@@ -1,6 +1,6 @@
 //! The JSON object, version 1. Keys may be added, never renamed.
 
-use branchwise_generate::{Confirmation, Disagreement, FunctionReport, GoalReport, ReplaySummary, Test};
+use branchwise_generate::{Confirmation, Disagreement, FunctionReport, GoalReport, ReplaySummary, Test, TreeWork};
 use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
@@ -157,7 +157,24 @@ fn work(unit: &FunctionReport) -> Json {
         "edges": work.edges,
         "unconstrained_edges": work.unconstrained_edges,
         "aimed": work.aimed,
+        "trees": trees(&work.trees),
         "seconds": work.seconds,
+    })
+}
+
+fn trees(work: &TreeWork) -> Json {
+    json!({
+        "grown": work.grown,
+        "partial": work.partial,
+        "paths": work.paths,
+        "lines": work.lines,
+        "nodes": work.nodes,
+        "symbols": work.symbols,
+        "linear": work.linear,
+        "smt": work.smt,
+        "undecided": work.undecided,
+        "refuted": work.refuted,
+        "missed": work.missed,
     })
 }
 

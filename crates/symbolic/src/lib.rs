@@ -41,4 +41,6 @@ pub use path::{
 pub use possible::PossibleFault;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};
-pub use united::{Quest, Union, UnionLimits, UnionObstacle, UnionObstacleKind, UnionWork};
+pub use united::{
+    ExecutionTree, Fate, Quest, TreeLimits, TreeNode, Union, UnionLimits, UnionObstacle, UnionObstacleKind, UnionWork,
+};

@@ -9,6 +9,7 @@
 mod join;
 mod order;
 mod state;
+mod tree;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -25,6 +26,7 @@ use crate::session::{RunLimits, Session};
 use crate::value::Value;
 use order::BlockOrder;
 use state::State;
+pub use tree::{ExecutionTree, Fate, TreeLimits, TreeNode};
 
 /// How much all ways together may cost.
 #[derive(Debug, Copy, Clone)]
@@ -94,6 +96,18 @@ impl<'p> Session<'p> {
     /// Follows all ways of the unit at once, within the limits, and finds inputs for the watched outcomes. `None` where a
     /// test consists of several calls.
     pub fn unite(&mut self, quest: Quest<'_>, limits: &UnionLimits<'_>) -> Option<Union> {
+        self.with_uniter(quest, limits, |uniter| {
+            uniter.run();
+            std::mem::take(&mut uniter.union)
+        })
+    }
+
+    fn with_uniter<T>(
+        &mut self,
+        quest: Quest<'_>,
+        limits: &UnionLimits<'_>,
+        work: impl FnOnce(&mut Uniter<'_, '_, 'p>) -> T,
+    ) -> Option<T> {
         if self.calls_before() > 0 {
             return None;
         }
@@ -114,10 +128,10 @@ impl<'p> Session<'p> {
             lineages: 0,
             union: Union::default(),
         };
-        uniter.run();
-        let Uniter { executor, union, .. } = uniter;
+        let made = work(&mut uniter);
+        let executor = uniter.executor;
         executor.session.registers = executor.registers;
-        Some(union)
+        Some(made)
     }
 }
 

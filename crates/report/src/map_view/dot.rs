@@ -9,10 +9,19 @@ use super::{Graph, Selection};
 pub fn dot(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
     let selection = selection.into();
     let marks = selection.marks(map);
+    let pictures = selection.functions(map).into_iter();
+    clusters(pictures.map(|(id, function)| (format!("f{}", id.0), picture(map, function, graph, &marks[id]))))
+}
+
+pub(super) fn of_picture(picture: Picture) -> String {
+    clusters([("tree".to_string(), picture)].into_iter())
+}
+
+fn clusters(pictures: impl Iterator<Item = (String, Picture)>) -> String {
     let mut out = String::from("digraph map {\n  node [fontname=\"monospace\", fontsize=11];\n");
     out.push_str("  edge [fontname=\"monospace\", fontsize=10];\n");
-    for (id, function) in selection.functions(map) {
-        cluster(&mut out, &format!("f{}", id.0), &picture(map, function, graph, &marks[id]));
+    for (prefix, picture) in pictures {
+        cluster(&mut out, &prefix, &picture);
     }
     out.push_str("}\n");
     out

@@ -12,6 +12,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tree;
 mod words;
 
 use branchwise_program::graph::{Implications, unconstrained_edges};
@@ -22,6 +23,7 @@ pub use dot::dot;
 pub use json::json;
 pub use svg::svg;
 pub use text::text;
+pub use tree::{tree_dot, tree_svg, tree_text};
 
 /// What a drawing shows.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]

@@ -22,6 +22,11 @@ pub fn svg(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
     )
 }
 
+pub(super) fn of_picture(picture: Picture) -> String {
+    let layout = place(&picture);
+    page(&[(picture, layout)])
+}
+
 const CHARACTER: f64 = 7.25;
 const LINE_HEIGHT: f64 = 16.0;
 const PADDING: Size = Size { width: 12.0, height: 6.0 };

@@ -1,0 +1,166 @@
+//! The execution trees of single goals.
+
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+
+use branchwise_constraints::{Answer, Model, Solver, SolverSettings, TermId, Terms};
+use branchwise_goals::{Goal, Ledger};
+use branchwise_program::map::{Event, Map, MarkerKind};
+use branchwise_program::{FunctionId, Program};
+use branchwise_search::{Branch, Guidance, Position, Routes};
+use branchwise_symbolic::{ExecutionTree, Fate, Quest, RunLimits, Session, TreeLimits, UnionLimits};
+
+use crate::settings::Bounds;
+
+const MOST_STATES: usize = 256;
+const MOST_NODES: usize = 6_000;
+
+/// Operations on all ways of one tree.
+const MOST_OPERATIONS: u64 = 500_000;
+
+/// Trees of one function, for whoever wants to look at them.
+pub struct GoalTrees<'a> {
+    pub session: Session<'a>,
+    routes: &'a Routes,
+    interrupt: &'a AtomicBool,
+}
+
+impl<'a> GoalTrees<'a> {
+    /// `None` where the function cannot be called.
+    pub fn of(
+        program: &'a Program,
+        routes: &'a Routes,
+        function: FunctionId,
+        interrupt: &'a AtomicBool,
+    ) -> Option<Self> {
+        let session = Session::new(program, function, Bounds::FIRST.pointer_elements)?;
+        Some(GoalTrees { session, routes, interrupt })
+    }
+
+    pub fn tree(&mut self, goal: &Goal, k: u32) -> Option<ExecutionTree> {
+        let run = RunLimits {
+            instructions: Bounds::FIRST.instructions,
+            loop_iterations: Bounds::FIRST.loop_iterations,
+            call_depth: Bounds::FIRST.call_depth,
+            standard_input: Bounds::FIRST.standard_input,
+            terms: usize::MAX,
+            interrupt: self.interrupt,
+        };
+        let mut solver = Solver::new(SolverSettings::default());
+        tree_of(&mut self.session, self.routes, goal, k, run, &mut solver)
+    }
+
+    /// Those that the conditions of the trees are made of.
+    pub fn terms(&mut self) -> &mut Terms {
+        &mut self.session.terms
+    }
+}
+
+/// All ways to the goal that repeat no decision more than k times.
+pub(crate) fn tree_of(
+    session: &mut Session<'_>,
+    routes: &Routes,
+    goal: &Goal,
+    k: u32,
+    run: RunLimits<'_>,
+    solver: &mut Solver,
+) -> Option<ExecutionTree> {
+    let limits =
+        TreeLimits { ways: UnionLimits { run, states: MOST_STATES, steps: MOST_OPERATIONS }, nodes: MOST_NODES };
+    let watched: HashSet<Event> = outcomes(&session.program.map, goal).collect();
+    let guidance = Guidance::new(routes, session.function, &Ledger::new(vec![goal.clone()]));
+    let matters = |event: Option<Event>, positions: &[branchwise_symbolic::Position]| {
+        let position = |at: &branchwise_symbolic::Position| Position { function: at.function, after: at.after };
+        let positions: Vec<Position> = positions.iter().map(position).collect();
+        guidance.after(&Branch { event, fault: false, cut: false, mixed: false }, &positions).is_some()
+    };
+    session.execution_tree(Quest { watched, matters: &matters, solver }, k, &limits)
+}
+
+/// Those that reach the goal.
+pub(crate) fn outcomes(map: &Map, goal: &Goal) -> impl Iterator<Item = Event> {
+    let count = match &map.markers[goal.marker].kind {
+        MarkerKind::Condition { .. } => 2,
+        MarkerKind::Switch { labels, .. } => labels.len() as u32 + 1,
+    };
+    let goal = goal.clone();
+    (0..count).map(move |outcome| Event { marker: goal.marker, outcome }).filter(move |&event| goal.reached_by(event))
+}
+
+/// A tree as text, for whoever draws it.
+#[derive(Debug, Clone)]
+pub struct TreeDrawing {
+    pub goal: Goal,
+    pub k: u32,
+    pub whole: bool,
+    /// What an input must satisfy to go one of its ways.
+    pub condition: String,
+    /// The root first, every other node behind its parent.
+    pub nodes: Vec<DrawnNode>,
+}
+
+#[derive(Debug, Clone)]
+pub struct DrawnNode {
+    pub parent: Option<usize>,
+    /// What leads here; `None`: all inputs at the parent do.
+    pub condition: Option<String>,
+    pub event: Option<Event>,
+    pub way: DrawnWay,
+}
+
+/// What becomes of a way at a node.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum DrawnWay {
+    GoesOn,
+    /// It takes the goal, and an input goes it.
+    Feasible,
+    /// No input goes it.
+    Infeasible,
+    /// It takes the goal; whether an input goes it is not known.
+    Undecided,
+    /// It would repeat a decision too often.
+    Repeats,
+    /// The goal cannot follow, or did not.
+    Elsewhere,
+    /// A limit stopped it.
+    Unfinished,
+}
+
+/// Longer conditions are cut.
+const LONGEST_CONDITION: usize = 60;
+
+impl GoalTrees<'_> {
+    /// The tree as text. Each way to the goal is decided on its own.
+    pub fn drawing(&mut self, goal: &Goal, k: u32) -> Option<TreeDrawing> {
+        let tree = self.tree(goal, k)?;
+        let mut solver = Solver::new(SolverSettings::default());
+        let terms = &self.session.terms;
+        let nodes = tree.nodes.iter().enumerate().map(|(index, node)| DrawnNode {
+            parent: node.parent,
+            condition: node.condition.map(|term| terms.display(term).at_most(LONGEST_CONDITION).to_string()),
+            event: node.event,
+            way: match node.fate {
+                Fate::Inner => DrawnWay::GoesOn,
+                Fate::Goal => decided(&mut solver, terms, &tree, index),
+                Fate::Refuted => DrawnWay::Infeasible,
+                Fate::Repeated => DrawnWay::Repeats,
+                Fate::Left | Fate::Bounded | Fate::Ended(_) => DrawnWay::Elsewhere,
+                Fate::Unfinished => DrawnWay::Unfinished,
+            },
+        });
+        let nodes = nodes.collect();
+        let condition = tree.condition().simplified(terms).display(terms).to_string();
+        Some(TreeDrawing { goal: goal.clone(), k, whole: tree.whole, condition, nodes })
+    }
+}
+
+fn decided(solver: &mut Solver, terms: &Terms, tree: &ExecutionTree, leaf: usize) -> DrawnWay {
+    let way = std::iter::successors(Some(leaf), |&node| tree.nodes[node].parent);
+    let conditions = way.filter_map(|node| tree.nodes[node].condition);
+    let constraints: Vec<TermId> = tree.domain.iter().copied().chain(conditions).collect();
+    match solver.check(terms, &constraints, &Model::new()).answer {
+        Answer::Sat(_) => DrawnWay::Feasible,
+        Answer::Unsat(_) => DrawnWay::Infeasible,
+        Answer::Unknown(_) => DrawnWay::Undecided,
+    }
+}
