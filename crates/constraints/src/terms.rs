@@ -274,7 +274,7 @@ impl Terms {
     }
 
     /// Whether a float operator occurs in the term.
-    pub(crate) fn has_floats(&self, term: TermId) -> bool {
+    pub fn has_floats(&self, term: TermId) -> bool {
         self.nodes[term.index()].floats
     }
 

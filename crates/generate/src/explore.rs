@@ -224,6 +224,7 @@ impl Limitations {
 }
 
 const NO_TIME: &str = "no time left";
+const NO_TIME_FOR_FLOATS: &str = "a floating-point condition, and no time left";
 
 /// Going on without an event of its own.
 const GOING_ON: Branch = Branch { event: None, fault: false, cut: false, mixed: false };
@@ -409,6 +410,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
         for (candidate, reason) in unsolved.collect::<Vec<_>>() {
             let constraint = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
             let condition = self.session.terms.display(constraint).at_most(40).to_string();
+            let reason = match reason == NO_TIME && self.session.terms.has_floats(constraint) {
+                true => NO_TIME_FOR_FLOATS.to_string(),
+                false => reason,
+            };
             self.obstacle(ObstacleKind::Unsolved { condition, reason }, candidate);
         }
         for candidate in self.frontier.remaining(&self.tree) {
