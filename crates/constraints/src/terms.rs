@@ -265,6 +265,21 @@ impl Terms {
         self.as_constant(term).filter(|_| self.width(term) == 1).map(|value| value == 1)
     }
 
+    /// The roots and what they are made of, each once; ascending, which is operands first.
+    pub(crate) fn reachable(&self, roots: &[TermId]) -> Vec<TermId> {
+        let mut seen = FastMap::default();
+        let mut pending = roots.to_vec();
+        let mut found = Vec::new();
+        while let Some(term) = pending.pop() {
+            if seen.insert(term, ()).is_none() {
+                found.push(term);
+                pending.extend(self.kind(term).operands());
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// The variables that the term depends on, ascending.
     pub fn variables(&self, term: TermId) -> Arc<[VariableId]> {
         match &self.nodes[term.index()].variables {

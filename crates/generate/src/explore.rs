@@ -8,6 +8,7 @@ use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettin
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::MarkerId;
 use branchwise_program::code::Location;
+use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_search::{
     Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
@@ -38,6 +39,9 @@ const MOST_OBJECTS: usize = 8192;
 
 /// A path of this many instructions costs as much as one step more.
 const INSTRUCTIONS_PER_STEP: u64 = 20_000;
+
+/// So many operations, on many ways together, cost as much as one step.
+const OPERATIONS_PER_STEP: u64 = 50;
 
 /// For conditions that the usual limits leave undecided.
 const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096 };
@@ -76,14 +80,16 @@ impl<'a> Budget<'a> {
     /// A solver with these limits. Where steps are what counts, the clock shall not: the solver's own step limit strikes
     /// first then, also on a machine with more to do than it has cores.
     fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
-        let slack = if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 };
-        let limits = Limits { milliseconds: limits.milliseconds * slack, ..limits };
-        Solver::new(SolverSettings { limits, workers, interrupt: self.alarm.flag().clone() })
+        solver(workers, limits, self.clock_slack(), &self.alarm)
+    }
+
+    /// By how much the clock's limits are larger than where time is what counts.
+    fn clock_slack(&self) -> u64 {
+        if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 }
     }
 
     /// A part of what is left, for one undertaking.
     fn part(&self, share: f64) -> Part {
-        let slack = if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 };
         let alarm = match self.settings.steps {
             Some(_) => Alarm::on(&self.settings.interrupt),
             None => {
@@ -93,7 +99,7 @@ impl<'a> Budget<'a> {
         };
         let steps =
             self.settings.steps.map_or(u64::MAX, |steps| (steps.saturating_sub(self.steps) as f64 * share) as u64);
-        Part { alarm, steps, slack }
+        Part { alarm, steps, slack: self.clock_slack() }
     }
 
     fn memory(&self) -> u64 {
@@ -134,9 +140,13 @@ impl Part {
     }
 
     fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
-        let limits = Limits { milliseconds: limits.milliseconds * self.slack, ..limits };
-        Solver::new(SolverSettings { limits, workers, interrupt: self.alarm.flag().clone() })
+        solver(workers, limits, self.slack, &self.alarm)
     }
+}
+
+fn solver(workers: Option<Workers>, limits: Limits, slack: u64, alarm: &Alarm) -> Solver {
+    let limits = Limits { milliseconds: limits.milliseconds * slack, ..limits };
+    Solver::new(SolverSettings { limits, workers, interrupt: alarm.flag().clone() })
 }
 
 /// An executed input that is worth replaying.
@@ -199,6 +209,12 @@ pub(crate) enum ObstacleKind {
     },
 }
 
+impl Obstacle {
+    fn is_bound(&self) -> bool {
+        matches!(self.kind, ObstacleKind::Cut(_))
+    }
+}
+
 impl Limitations {
     fn add(&mut self, kind: ObstacleKind, branch: Branch, positions: &[Position]) {
         let obstacle = Obstacle { kind, branch, positions: positions.into() };
@@ -214,12 +230,11 @@ impl Limitations {
 
     /// Whether nothing but bounds kept it from looking at everything.
     pub(crate) fn is_finished(&self) -> bool {
-        let bound = |obstacle: &Obstacle| matches!(obstacle.kind, ObstacleKind::Cut(_));
-        !self.interrupted && !self.out_of_memory && self.obstacles.iter().all(bound)
+        !self.interrupted && !self.out_of_memory && self.obstacles.iter().all(Obstacle::is_bound)
     }
 
     pub(crate) fn is_cut(&self) -> bool {
-        self.obstacles.iter().any(|obstacle| matches!(obstacle.kind, ObstacleKind::Cut(_)))
+        self.obstacles.iter().any(Obstacle::is_bound)
     }
 }
 
@@ -242,6 +257,14 @@ pub(crate) struct Counters {
     pub fault_queries: u64,
     pub solver_calls: BTreeMap<String, u64>,
     pub trees: TreeWork,
+}
+
+impl Counters {
+    fn count_calls(&mut self, solver: &Solver) {
+        for (layer, count) in &solver.statistics().queries {
+            *self.solver_calls.entry(layer.name().to_string()).or_default() += count;
+        }
+    }
 }
 
 /// Called when goals are reached for the first time.
@@ -428,15 +451,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     fn count_solver_calls(&mut self) {
         let solvers = [Some(&self.solver), self.patient.as_ref(), self.quick.as_ref()];
-        for (layer, count) in solvers.into_iter().flatten().flat_map(|solver| &solver.statistics().queries) {
-            *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
-        }
-    }
-
-    fn count_calls(&mut self, solver: &Solver) {
-        for (layer, count) in &solver.statistics().queries {
-            *self.counters.solver_calls.entry(layer.name().to_string()).or_default() += count;
-        }
+        solvers.into_iter().flatten().for_each(|solver| self.counters.count_calls(solver));
     }
 
     fn run_limits<'b>(&self, budget: &'b Budget<'_>) -> RunLimits<'b> {
@@ -650,12 +665,17 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
         self.limitations.interrupted |= path.end == PathEnd::Interrupted && budget.interrupted();
         if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
-            let mut positions: Vec<Position> = path.end_positions.iter().map(position).collect();
-            if self.outgrows_a_variable(&path.end) {
-                // As no test was made of it, what it reached on its way there is as open as what lies behind.
-                positions = vec![Position { function: self.session.function, after: None }];
-            }
+            let positions = self.positions_left_by(&path.end, &path.end_positions);
             self.limitations.add(kind, GOING_ON, &positions);
+        }
+    }
+
+    /// From where the rest is open that the end of a path left unexplored.
+    fn positions_left_by(&self, end: &PathEnd, positions: &[branchwise_symbolic::Position]) -> Vec<Position> {
+        match self.outgrows_a_variable(end) {
+            // As no test was made of it, what it reached on its way there is as open as what lies behind.
+            true => vec![Position { function: self.session.function, after: None }],
+            false => positions.iter().map(position).collect(),
         }
     }
 
@@ -734,6 +754,16 @@ type Cut = (Site, Vec<Position>);
 fn cut_at(site: Site, positions: &[branchwise_symbolic::Position]) -> Cut {
     let waiting = positions.split_last().map_or(&[][..], |(_, waiting)| waiting);
     (site, waiting.iter().map(position).collect())
+}
+
+/// Whether an open goal can follow an outcome taken here, or going on without one.
+pub(crate) fn can_follow(
+    guidance: &Guidance,
+    event: Option<Event>,
+    positions: &[branchwise_symbolic::Position],
+) -> bool {
+    let positions: Vec<Position> = positions.iter().map(position).collect();
+    guidance.after(&Branch { event, ..GOING_ON }, &positions).is_some()
 }
 
 fn position(position: &branchwise_symbolic::Position) -> Position {

@@ -7,9 +7,10 @@ use branchwise_constraints::{Answer, Model, Solver, SolverSettings, TermId, Term
 use branchwise_goals::{Goal, Ledger};
 use branchwise_program::map::{Event, Map, MarkerKind};
 use branchwise_program::{FunctionId, Program};
-use branchwise_search::{Branch, Guidance, Position, Routes};
+use branchwise_search::{Guidance, Routes};
 use branchwise_symbolic::{ExecutionTree, Fate, Quest, RunLimits, Session, TreeLimits, UnionLimits};
 
+use crate::explore::can_follow;
 use crate::settings::Bounds;
 
 const MOST_STATES: usize = 256;
@@ -69,11 +70,7 @@ pub(crate) fn tree_of(
         TreeLimits { ways: UnionLimits { run, states: MOST_STATES, steps: MOST_OPERATIONS }, nodes: MOST_NODES };
     let watched: HashSet<Event> = outcomes(&session.program.map, goal).collect();
     let guidance = Guidance::new(routes, session.function, &Ledger::new(vec![goal.clone()]));
-    let matters = |event: Option<Event>, positions: &[branchwise_symbolic::Position]| {
-        let position = |at: &branchwise_symbolic::Position| Position { function: at.function, after: at.after };
-        let positions: Vec<Position> = positions.iter().map(position).collect();
-        guidance.after(&Branch { event, fault: false, cut: false, mixed: false }, &positions).is_some()
-    };
+    let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
     session.execution_tree(Quest { watched, matters: &matters, solver }, k, &limits)
 }
 

@@ -125,6 +125,11 @@ impl Executor<'_, '_> {
 
     /// One of two pointers.
     pub(crate) fn pointer_choice(&mut self, condition: TermId, then: &Value, otherwise: &Value) -> Value {
+        let targets = self.targets_of_either(condition, then, otherwise);
+        self.pointer_of(targets)
+    }
+
+    fn targets_of_either(&mut self, condition: TermId, then: &Value, otherwise: &Value) -> Vec<Target> {
         let negation = self.session.terms.not(condition);
         let mut targets = Vec::new();
         for (guard, value) in [(condition, then), (negation, otherwise)] {
@@ -133,21 +138,17 @@ impl Executor<'_, '_> {
                 targets.push(target);
             }
         }
-        self.pointer_of(targets)
+        targets
     }
 
     /// The same, each place once.
     pub(crate) fn one_of_two(&mut self, condition: TermId, then: &Value, otherwise: &Value) -> Value {
-        let negation = self.session.terms.not(condition);
         let mut targets: Vec<Target> = Vec::new();
-        for (guard, value) in [(condition, then), (negation, otherwise)] {
-            for target in self.targets(value) {
-                let guard = self.session.terms.and(guard, target.guard);
-                let place = |known: &&mut Target| (known.object, known.offset) == (target.object, target.offset);
-                match targets.iter_mut().find(place) {
-                    Some(known) => known.guard = self.session.terms.or(known.guard, guard),
-                    None => targets.push(Target { guard, ..target }),
-                }
+        for target in self.targets_of_either(condition, then, otherwise) {
+            let place = |known: &&mut Target| (known.object, known.offset) == (target.object, target.offset);
+            match targets.iter_mut().find(place) {
+                Some(known) => known.guard = self.session.terms.or(known.guard, target.guard),
+                None => targets.push(target),
             }
         }
         self.pointer_of(targets)

@@ -339,15 +339,9 @@ impl<'s, 'p> Executor<'s, 'p> {
         if self.in_precondition() {
             return Rc::new([]);
         }
-        let position = |frame: &Frame<'p>| {
-            let events = frame.other_events.iter().copied().chain([frame.last_event]);
-            let events: Vec<Option<Event>> = events.collect();
-            let function = frame.map_function;
-            events.into_iter().filter_map(move |after| Some(Position { function: function?, after }))
-        };
         // Behind the outermost frame wait the calls to come.
         let to_come = (self.calls_to_come > 0).then_some(Position { function: self.session.function, after: None });
-        to_come.into_iter().chain(self.frames.iter().flat_map(position)).collect()
+        to_come.into_iter().chain(self.frames.iter().flat_map(Frame::positions)).collect()
     }
 
     /// A decision in a block that may leave a loop: this iteration need not have been.

@@ -7,6 +7,7 @@ use branchwise_constraints::TermId;
 use branchwise_program::map::Event;
 use branchwise_program::{BlockId, CodeFunctionId, FunctionId, Id, RegisterId};
 
+use crate::path::Position;
 use crate::plain::Decoded;
 use crate::value::ObjectId;
 
@@ -58,6 +59,12 @@ pub(crate) struct LoopCount {
 }
 
 impl Frame<'_> {
+    /// Where it stands; several places where many ways are followed at once. None for code without a map.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = Position> {
+        let events = self.other_events.iter().copied().chain([self.last_event]);
+        events.filter_map(|after| Some(Position { function: self.map_function?, after }))
+    }
+
     /// Counts the iterations of loops whose end was open. `None`, and nothing changed: one more is too many.
     #[inline(never)]
     pub(crate) fn enter_loop(&mut self, head: BlockId, back: bool, bound: u64) -> Option<()> {

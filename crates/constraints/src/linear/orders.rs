@@ -20,7 +20,8 @@ impl Orders {
     pub(super) fn of(terms: &Terms, roots: &[TermId]) -> Self {
         let mut readings: FastMap<TermId, Readings> = FastMap::default();
         let mut unsigned = FastMap::default();
-        for term in users_first(terms, roots) {
+        // Those that use a term before the term.
+        for term in terms.reachable(roots).into_iter().rev() {
             let own = readings.get(&term).copied().unwrap_or_default();
             if own.unsigned > own.signed {
                 unsigned.insert(term, ());
@@ -40,20 +41,6 @@ impl Orders {
             false => Order::Signed,
         }
     }
-}
-
-fn users_first(terms: &Terms, roots: &[TermId]) -> Vec<TermId> {
-    let mut seen = FastMap::default();
-    let mut pending = roots.to_vec();
-    let mut found = Vec::new();
-    while let Some(term) = pending.pop() {
-        if seen.insert(term, ()).is_none() {
-            found.push(term);
-            pending.extend(terms.kind(term).operands());
-        }
-    }
-    found.sort_unstable_by(|a, b| b.cmp(a));
-    found
 }
 
 fn pass_on(terms: &Terms, term: TermId, own: Readings, mut give: impl FnMut(TermId, Readings)) {

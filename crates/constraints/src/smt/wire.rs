@@ -41,27 +41,12 @@ pub(crate) enum Reply {
 /// The graph of a query, and the variables in the order of their new numbers.
 pub(crate) fn graph(terms: &Terms, constraints: &[TermId]) -> (Graph, Vec<VariableId>) {
     let mut builder = GraphBuilder::default();
-    for term in reachable(terms, constraints) {
+    for term in terms.reachable(constraints) {
         builder.add(terms, term);
     }
     let constraints = constraints.iter().map(|term| builder.numbers[term]).collect();
     let variable_count = builder.variables.len() as u32;
     (Graph { nodes: builder.nodes, variable_count, constraints }, builder.variables)
-}
-
-/// Ascending, which is operands first.
-fn reachable(terms: &Terms, roots: &[TermId]) -> Vec<TermId> {
-    let mut seen = FastMap::default();
-    let mut pending = roots.to_vec();
-    let mut found = Vec::new();
-    while let Some(term) = pending.pop() {
-        if seen.insert(term, ()).is_none() {
-            found.push(term);
-            pending.extend(terms.kind(term).operands());
-        }
-    }
-    found.sort_unstable();
-    found
 }
 
 #[derive(Default)]

@@ -8,15 +8,12 @@ use branchwise_constraints::{Answer, Formula, Limits, Model, Solver, Terms};
 use branchwise_goals::GoalId;
 use branchwise_symbolic::{ExecutionTree, RunLimits};
 
-use super::{Budget, CLOCK_SLACK, Exploration, OnGoals, Part};
+use super::{Budget, Exploration, OPERATIONS_PER_STEP, OnGoals, Part};
 use crate::goal_tree::{outcomes, tree_of};
 use crate::settings::Strategy;
 
 /// The part of what is left of the budget that all trees together may take.
 const SHARE: f64 = 0.3;
-
-/// So many operations on all ways of a tree cost as much as one step.
-const OPERATIONS_PER_STEP: u64 = 50;
 
 impl Exploration<'_, '_> {
     pub(super) fn should_grow_trees(&self, budget: &Budget<'_>) -> bool {
@@ -39,13 +36,16 @@ impl Exploration<'_, '_> {
             for &goal in &goals {
                 let stopped = part.flag().load(std::sync::atomic::Ordering::Relaxed);
                 if stopped || budget.steps >= enough || self.must_stop(budget) {
-                    self.count_calls(&solver);
+                    self.counters.count_calls(&solver);
                     return;
                 }
                 if self.ledger.is_reached(goal) || fully_grown.contains(&goal) {
                     continue;
                 }
-                let Some(tree) = self.tree_for(goal, k, &part, &mut solver, budget) else { return };
+                let Some(tree) = self.tree_for(goal, k, &part, &mut solver, budget) else {
+                    self.counters.count_calls(&solver);
+                    return;
+                };
                 if tree.whole && !tree.could_grow() {
                     fully_grown.insert(goal);
                 }
@@ -55,7 +55,7 @@ impl Exploration<'_, '_> {
                 }
             }
         }
-        self.count_calls(&solver);
+        self.counters.count_calls(&solver);
     }
 
     fn tree_for(
@@ -92,10 +92,9 @@ impl Exploration<'_, '_> {
         }
         let formula = tree.condition().simplified(&self.session.terms);
         self.counters.trees.symbols += symbols(&formula, &self.session.terms);
-        let slack = if budget.settings.steps.is_some() { CLOCK_SLACK } else { 1 };
         let defaults = LinearLimits::default();
         let limits = LinearLimits {
-            milliseconds: defaults.milliseconds * slack,
+            milliseconds: defaults.milliseconds * part.slack,
             interrupt: Arc::clone(part.alarm.flag()),
             ..defaults
         };

@@ -2,11 +2,15 @@
 
 use std::collections::HashSet;
 
-use branchwise_program::map::{Event, MarkerKind};
+use branchwise_program::map::Event;
 use branchwise_search::{Branch, Guidance, Position};
 use branchwise_symbolic::{Quest, RunLimits, Union, UnionLimits, UnionObstacle, UnionObstacleKind};
 
-use super::{Budget, Exploration, GOING_ON, Limitations, Obstacle, ObstacleKind, OnGoals, PATIENT, Part, position};
+use super::{
+    Budget, Exploration, GOING_ON, Limitations, OPERATIONS_PER_STEP, Obstacle, ObstacleKind, OnGoals, PATIENT, Part,
+    can_follow, position,
+};
+use crate::goal_tree::outcomes;
 use crate::settings::Strategy;
 
 /// So many steps without a new goal: single paths do not get on.
@@ -19,9 +23,6 @@ const SHARE: f64 = 0.3;
 const LAST_SHARE: f64 = 0.9;
 
 const MOST_STATES: usize = 512;
-
-/// So many operations, on all ways together, cost as much as one step.
-const OPERATIONS_PER_STEP: u64 = 50;
 
 impl Exploration<'_, '_> {
     pub(super) fn should_unite(&self, budget: &Budget<'_>) -> bool {
@@ -53,14 +54,11 @@ impl Exploration<'_, '_> {
             steps: part.steps().saturating_mul(OPERATIONS_PER_STEP),
         };
         let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
-        let matters = |event: Option<Event>, positions: &[branchwise_symbolic::Position]| {
-            let positions: Vec<Position> = positions.iter().map(position).collect();
-            guidance.after(&Branch { event, ..GOING_ON }, &positions).is_some()
-        };
+        let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
         let quest = Quest { watched: self.open_outcomes(), matters: &matters, solver: &mut solver };
         let Some(union) = self.session.unite(quest, &limits) else { return };
         budget.steps += solver.statistics().total() + union.work.steps / OPERATIONS_PER_STEP;
-        self.count_calls(&solver);
+        self.counters.count_calls(&solver);
         self.counters.refuted += union.work.refuted;
         let mut limitations = self.limitations_of(&union, budget);
         for (event, model) in union.reached {
@@ -80,10 +78,7 @@ impl Exploration<'_, '_> {
     fn settles(&self, limitations: &Limitations) -> bool {
         let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
         let in_the_way = |obstacle: &Obstacle| guidance.after(&obstacle.branch, &obstacle.positions).is_some();
-        let only_bounds = limitations
-            .obstacles
-            .iter()
-            .all(|obstacle| matches!(obstacle.kind, ObstacleKind::Cut(_)) || !in_the_way(obstacle));
+        let only_bounds = limitations.obstacles.iter().all(|obstacle| obstacle.is_bound() || !in_the_way(obstacle));
         only_bounds && !limitations.caveats.looks_at_addresses && limitations.caveats.off_the_map.is_none()
     }
 
@@ -105,15 +100,9 @@ impl Exploration<'_, '_> {
 
     /// Outcomes that reach a goal which is still open.
     fn open_outcomes(&self) -> HashSet<Event> {
-        let markers = &self.session.program.map.markers;
-        let outcomes = |kind: &MarkerKind| match kind {
-            MarkerKind::Condition { .. } => 2,
-            MarkerKind::Switch { labels, .. } => labels.len() as u32 + 1,
-        };
-        let events = self.ledger.goals().flat_map(|(_, goal)| {
-            (0..outcomes(&markers[goal.marker].kind)).map(|outcome| Event { marker: goal.marker, outcome })
-        });
-        events.filter(|&event| self.ledger.would_help(event)).collect()
+        let map = &self.session.program.map;
+        let open = self.ledger.goals().filter(|(id, _)| !self.ledger.is_reached(*id));
+        open.flat_map(|(_, goal)| outcomes(map, goal)).collect()
     }
 
     fn limitations_of(&self, union: &Union, budget: &Budget<'_>) -> Limitations {
@@ -124,18 +113,15 @@ impl Exploration<'_, '_> {
             ..Limitations::default()
         };
         for UnionObstacle { kind, positions } in &union.obstacles {
-            let mut positions: Vec<Position> = positions.iter().map(position).collect();
             match kind {
                 UnionObstacleKind::End(end) => {
                     let Some(kind) = self.obstacle_at_end(end, budget) else { continue };
-                    if self.outgrows_a_variable(end) {
-                        positions = vec![Position { function: self.session.function, after: None }];
-                    }
-                    limitations.add(kind, GOING_ON, &positions);
+                    limitations.add(kind, GOING_ON, &self.positions_left_by(end, positions));
                 }
                 UnionObstacleKind::Undecided { event, condition, reason } => {
                     let condition = self.session.terms.display(*condition).at_most(40).to_string();
                     let kind = ObstacleKind::Unsolved { condition, reason: reason.to_string() };
+                    let positions: Vec<Position> = positions.iter().map(position).collect();
                     limitations.add(kind, Branch { event: Some(*event), ..GOING_ON }, &positions);
                 }
             }

@@ -85,7 +85,8 @@ impl Ordering<'_> {
         let count = components.iter().max().map_or(0, |&last| last + 1);
         let mut grouped: Vec<Vec<usize>> = vec![Vec::new(); count];
         members.iter().enumerate().for_each(|(index, &member)| grouped[components[index]].push(member));
-        let repeats = |member: usize| edges.contains(&(local[member], local[member]));
+        let repeating: BTreeSet<usize> = edges.iter().filter(|(from, to)| from == to).map(|(from, _)| *from).collect();
+        let repeats = |member: usize| repeating.contains(&local[member]);
         // An edge never leads to a component with a higher number.
         for component in grouped.iter().rev() {
             match component[..] {
@@ -107,7 +108,9 @@ impl Ordering<'_> {
 
     /// Where the loop is entered: a member that a block outside leads to.
     fn head(&self, component: &[usize]) -> usize {
-        let entered = self.graph.edges().filter(|(from, to)| !component.contains(from) && component.contains(to));
+        let mut inside = vec![false; self.graph.vertex_count()];
+        component.iter().for_each(|&member| inside[member] = true);
+        let entered = self.graph.edges().filter(|(from, to)| !inside[*from] && inside[*to]);
         entered.map(|(_, to)| to).min().unwrap_or(component[0])
     }
 
