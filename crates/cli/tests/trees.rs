@@ -7,22 +7,15 @@ use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::linear::{LinearAnswer, LinearLimits, LinearQuery, decide, program as linear_program};
 use branchwise_constraints::{Answer, Formula, Model, Solver, SolverSettings};
-use branchwise_frontend::{Source, Toolchain, analyse, compile_bitcode, lower};
 use branchwise_generate::{GoalTrees, Routes};
 use branchwise_goals::{Goal, branch_goals};
 use branchwise_program::Program;
 use branchwise_symbolic::{ExecutionTree, Fate, RunLimits};
 use expect_test::expect;
+use load::load;
 
-fn load(file: &Path) -> Program {
-    let toolchain = Toolchain::find().expect("clang-19");
-    let unit = analyse(&toolchain, &Source { path: file, flags: &[], set_statics: false }).expect("it compiles");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let bitcode = folder.path().join("unit.bc");
-    compile_bitcode(&toolchain, &unit, &bitcode).expect("it compiles with markers");
-    let code = lower::lower_bitcode(&bitcode).expect("bitcode of this LLVM");
-    Program { map: unit.map, code }
-}
+#[path = "support/load.rs"]
+mod load;
 
 fn text(text: &str) -> Program {
     let folder = tempfile::tempdir().expect("a temporary folder");

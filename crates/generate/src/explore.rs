@@ -25,11 +25,14 @@ use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
 mod faults;
 mod returns;
+mod seeds;
 mod trees;
 mod unite;
 
 pub(crate) use faults::FaultRecord;
 use faults::Suspects;
+use seeds::Named;
+use unite::Uniting;
 
 /// How many paths without a proper end are replayed in the hope that they natively reach more.
 const MOST_UNFINISHED: usize = 24;
@@ -156,6 +159,7 @@ pub(crate) struct Attempt {
     pub path: Path,
     /// Found by solving, not the first input.
     pub solved: bool,
+    named: Named,
 }
 
 /// What limits the conclusions of a round.
@@ -300,11 +304,7 @@ pub(crate) struct Exploration<'a, 'p> {
     counters: &'a mut Counters,
     /// Trees were grown for the open goals.
     grown: bool,
-    /// All ways were followed at once, what limits the conclusions from that, and whether these are all that is to know
-    /// within the bounds.
-    united: bool,
-    union: Option<Limitations>,
-    settled: bool,
+    uniting: Uniting<'p>,
     /// Steps that were spent when a goal was reached last.
     last_progress: u64,
 }
@@ -365,22 +365,24 @@ impl<'a, 'p> Exploration<'a, 'p> {
             footprint: Footprint::default(),
             counters: found.counters,
             grown: false,
-            united: false,
-            union: None,
-            settled: false,
+            uniting: Uniting::default(),
             last_progress: budget.steps,
         }
     }
 
     /// Explores until nothing that could matter is left or the budget's share is spent.
-    pub(crate) fn run(&mut self, budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
+    pub(crate) fn run(&mut self, earlier: &[Attempt], budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
         self.execute(Model::new(), false, budget, on_goals);
+        self.begin_with(earlier, budget, on_goals);
         while !self.is_over(budget, share) {
             if self.should_grow_trees(budget) {
                 self.grow_trees(budget, on_goals);
                 continue;
             }
             if self.should_unite(budget) {
+                if self.shares_first() {
+                    break;
+                }
                 self.unite(budget, on_goals);
                 continue;
             }
@@ -413,7 +415,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn is_over(&mut self, budget: &Budget<'_>, share: f64) -> bool {
         // Only then can another round do better than going on with this one.
         let share = if self.limitations.could_go_further() { share } else { 1.0 };
-        self.must_stop(budget) || self.settled || budget.spent() >= share
+        self.must_stop(budget) || self.uniting.settled || budget.spent() >= share
     }
 
     fn must_stop(&mut self, budget: &Budget<'_>) -> bool {
@@ -724,7 +726,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         self.footprint.add_attempt(&path, &case);
-        self.attempts.push(Attempt { case, path, solved });
+        let named = self.named(model);
+        self.attempts.push(Attempt { case, path, solved, named });
     }
 
     fn shows_new_fault(&mut self, path: &Path) -> bool {

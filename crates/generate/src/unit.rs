@@ -215,11 +215,14 @@ impl<'a> Unit<'_, 'a> {
             let share = round_share(&budget);
             let found = Found { counters, faults: &mut faults };
             let mut exploration = Exploration::new(session, &means, ledger, found, bounds, &budget);
-            exploration.run(&mut budget, share, on_goals);
+            exploration.run(&attempts, &mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let mut limitations = std::mem::take(&mut exploration.limitations);
             rounds.extend(exploration.union_beside(&mut limitations));
-            let next = larger(bounds, &limitations, exploration.state_has_writers());
+            let next = match exploration.shares_first() {
+                true => bounds,
+                false => larger(bounds, &limitations, exploration.state_has_writers()),
+            };
             let more = more_shared(&shared, &limitations.caveats.could_share);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);

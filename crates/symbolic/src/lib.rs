@@ -42,5 +42,6 @@ pub use possible::PossibleFault;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};
 pub use united::{
-    ExecutionTree, Fate, Quest, TreeLimits, TreeNode, Union, UnionLimits, UnionObstacle, UnionObstacleKind, UnionWork,
+    ExecutionTree, Fate, PendingUnion, Quest, TreeLimits, TreeNode, Union, UnionLimits, UnionObstacle,
+    UnionObstacleKind, UnionWork,
 };

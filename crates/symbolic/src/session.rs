@@ -57,7 +57,7 @@ pub struct Session<'p> {
     pub(crate) callers_of_state: Rc<[FunctionId]>,
     call_choices: Vec<TermId>,
     pub(crate) stream_variables: StreamVariables,
-    garbage: Vec<TermId>,
+    pub(crate) garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
     /// How many garbage variables the current run has used.

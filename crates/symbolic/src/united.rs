@@ -8,6 +8,7 @@
 
 mod join;
 mod order;
+mod pending;
 mod state;
 mod tree;
 
@@ -25,6 +26,8 @@ use crate::plain::Place;
 use crate::session::{RunLimits, Session};
 use crate::value::Value;
 use order::BlockOrder;
+pub use pending::PendingUnion;
+use pending::Unanswered;
 use state::State;
 pub use tree::{ExecutionTree, Fate, TreeLimits, TreeNode};
 
@@ -64,14 +67,14 @@ pub struct Union {
 }
 
 /// A point behind which something was not followed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct UnionObstacle {
     pub kind: UnionObstacleKind,
     /// Where the functions on the call stack stood, innermost last.
     pub positions: Rc<[Position]>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum UnionObstacleKind {
     End(PathEnd),
     /// The solver could not say whether this outcome can be taken.
@@ -93,12 +96,22 @@ pub struct UnionWork {
 }
 
 impl<'p> Session<'p> {
-    /// Follows all ways of the unit at once, within the limits, and finds inputs for the watched outcomes. `None` where a
-    /// test consists of several calls.
-    pub fn unite(&mut self, quest: Quest<'_>, limits: &UnionLimits<'_>) -> Option<Union> {
+    /// Follows all ways of the unit at once, or the rest of those that an earlier call has left, within the limits, and
+    /// finds inputs for the watched outcomes, of which there must be no others than at the first call. What is known counts
+    /// for all calls together, inputs and work for this one. `None` where a test consists of several calls.
+    pub fn unite(
+        &mut self,
+        rest: Option<PendingUnion<'p>>,
+        quest: Quest<'_>,
+        limits: &UnionLimits<'_>,
+    ) -> Option<(Union, Option<PendingUnion<'p>>)> {
         self.with_uniter(quest, limits, |uniter| {
+            match rest {
+                Some(rest) => uniter.take_up(rest),
+                None => uniter.begin(),
+            }
             uniter.run();
-            std::mem::take(&mut uniter.union)
+            uniter.leave_off()
         })
     }
 
@@ -126,6 +139,7 @@ impl<'p> Session<'p> {
             running: Vec::new(),
             orders: HashMap::new(),
             lineages: 0,
+            unanswered: Vec::new(),
             union: Union::default(),
         };
         let made = work(&mut uniter);
@@ -153,6 +167,7 @@ struct Uniter<'e, 's, 'p> {
     running: Vec<State<'p>>,
     orders: HashMap<CodeFunctionId, Rc<BlockOrder>>,
     lineages: u32,
+    unanswered: Vec<Unanswered>,
     union: Union,
 }
 
@@ -171,32 +186,19 @@ enum Stop {
 }
 
 impl<'p> Uniter<'_, '_, 'p> {
-    fn run(&mut self) {
+    fn begin(&mut self) {
         let start = self.executor.set_aside(Some(Rc::new(Model::new())));
         self.running.push(start);
+    }
+
+    fn run(&mut self) {
         while let Some(state) = self.next_state() {
             if self.is_over() {
-                self.running.push(state);
-                return self.leave_the_rest();
+                return self.running.push(state);
             }
             self.follow(state);
         }
         self.union.complete = true;
-    }
-
-    /// Nobody knows where the states lead that were not followed to their ends.
-    fn leave_the_rest(&mut self) {
-        let rest = std::mem::take(&mut self.running).into_iter();
-        let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
-        for state in rest.chain(waiting).collect::<Vec<_>>() {
-            self.executor.go_on_with(state);
-            self.take_in_caveats();
-            let positions = self.executor.positions();
-            if (self.quest.matters)(None, &positions) {
-                let kind = UnionObstacleKind::End(PathEnd::Interrupted);
-                self.union.obstacles.push(UnionObstacle { kind, positions });
-            }
-        }
     }
 
     /// Ways that have not met anybody yet come first; of the others, those that all others can still reach come last.
@@ -437,20 +439,9 @@ impl<'p> Uniter<'_, '_, 'p> {
                 continue;
             }
             self.take_in_caveats();
-            match self.query_here() {
-                Answer::Sat(model) => {
-                    self.quest.watched.remove(&event);
-                    self.union.reached.push((event, model));
-                }
-                Answer::Unsat(_) => {}
-                Answer::Unknown(reason) => {
-                    let condition = self.executor.union.as_ref().map_or(&[][..], |union| &union.condition);
-                    let condition = self.executor.session.terms.conjunction(condition);
-                    let kind = UnionObstacleKind::Undecided { event, condition, reason };
-                    let positions = self.executor.positions();
-                    self.union.obstacles.push(UnionObstacle { kind, positions });
-                }
-            }
+            let condition = self.executor.union.as_ref().map_or(Vec::new(), |union| union.condition.clone());
+            let positions = self.executor.positions();
+            self.ask_for(Unanswered { event, condition, positions });
         }
     }
 

@@ -24,15 +24,25 @@ pub(crate) fn in_new_timed_context<R: Send + Sync>(limits: &Limits, run: impl Fn
     with_z3_config(&configuration, run)
 }
 
-/// Decides the graph in the current context. Each constraint is named, so that a refutation says which ones it used.
+/// Conditions over many paths at once are larger than this. With names a hard one took up to twice as long, and nobody
+/// asks for another that contains its core.
+const MOST_NODES_NAMED: usize = 2_000;
+
+/// Decides the graph in the current context. The constraints of a small one are named, so that a refutation says which ones
+/// it used.
 pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
     let translated = translate(graph);
     let start = Instant::now();
     let solver = tactic().solver();
-    solver.set_params(&parameters(limits.resource));
-    let names = names(graph.constraints.len());
-    for (name, &constraint) in names.iter().zip(&graph.constraints) {
-        solver.assert_and_track(translated[constraint.index()].boolean(), name);
+    let named = graph.nodes.len() <= MOST_NODES_NAMED;
+    solver.set_params(&parameters(limits.resource, named));
+    let names = names(if named { graph.constraints.len() } else { 0 });
+    for (place, &constraint) in graph.constraints.iter().enumerate() {
+        let constraint = translated[constraint.index()].boolean();
+        match names.get(place) {
+            Some(name) => solver.assert_and_track(constraint, name),
+            None => solver.assert(constraint),
+        }
     }
     match solver.check() {
         SatResult::Sat => model_values(&solver, graph, &translated),
@@ -63,11 +73,11 @@ fn places(names: &[Bool], core: &[Bool]) -> Vec<u32> {
     (0..).zip(names).filter(|(_, name)| is_named(name)).map(|(place, _)| place).collect()
 }
 
-fn parameters(resource: u32) -> Params {
+fn parameters(resource: u32, cores: bool) -> Params {
     let mut parameters = Params::new();
     parameters.set_u32("rlimit", resource);
     parameters.set_u32("random_seed", 0);
-    parameters.set_bool("unsat_core", true);
+    parameters.set_bool("unsat_core", cores);
     parameters
 }
 

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use branchwise_program::map::Event;
 use branchwise_search::{Branch, Guidance, Position};
-use branchwise_symbolic::{Quest, RunLimits, Union, UnionLimits, UnionObstacle, UnionObstacleKind};
+use branchwise_symbolic::{PendingUnion, Quest, RunLimits, Union, UnionLimits, UnionObstacle, UnionObstacleKind};
 
 use super::{
-    Budget, Exploration, GOING_ON, Limitations, OPERATIONS_PER_STEP, Obstacle, ObstacleKind, OnGoals, PATIENT, Part,
+    Budget, Exploration, GOING_ON, Limitations, OPERATIONS_PER_STEP, Obstacle, ObstacleKind, OnGoals, PATIENT,
     can_follow, position,
 };
 use crate::goal_tree::outcomes;
@@ -19,35 +19,80 @@ const STALLED: u64 = 64;
 /// The part of what is left of the budget that following all ways may take.
 const SHARE: f64 = 0.3;
 
+/// The same where it goes on.
+const NEXT_SHARE: f64 = 0.6;
+
+/// Single paths are followed for so much of the time in between.
+const PAUSE: f64 = 0.6;
+
 /// The same at the end.
 const LAST_SHARE: f64 = 0.9;
 
 const MOST_STATES: usize = 512;
 
+/// Where inputs could share no more pairs of objects than these, all ways are followed with them shared from the start.
+const FEW_PAIRS: usize = 2;
+
+/// How far following all ways at once has come.
+#[derive(Default)]
+pub(super) struct Uniting<'p> {
+    begun: bool,
+    /// What is left to follow.
+    rest: Option<PendingUnion<'p>>,
+    /// Not before this part of the budget is spent, nor if single paths have found something since that many steps.
+    go_on_at: f64,
+    left_off_at: u64,
+    /// Outcomes to which models did not lead that should have.
+    diverged: Vec<Event>,
+    /// What limits the conclusions from it.
+    limitations: Option<Limitations>,
+    /// These are all that is to know within the bounds.
+    pub(super) settled: bool,
+}
+
 impl Exploration<'_, '_> {
     pub(super) fn should_unite(&self, budget: &Budget<'_>) -> bool {
-        let wait = match budget.settings.strategy {
+        let tree = match budget.settings.strategy {
             Strategy::Concolic => return false,
-            Strategy::Tree => 0,
-            Strategy::Hybrid => STALLED,
+            Strategy::Tree => true,
+            Strategy::Hybrid => false,
         };
-        !self.united && self.ledger.open() > 0 && budget.steps >= self.last_progress + wait
+        let uniting = &self.uniting;
+        let paused = || budget.spent() >= uniting.go_on_at && (tree || self.last_progress <= uniting.left_off_at);
+        let due = if uniting.begun { uniting.rest.is_some() && paused() } else { true };
+        let stalled = || tree || budget.steps >= self.last_progress + STALLED;
+        due && self.ledger.open() > 0 && stalled()
+    }
+
+    /// Following all ways would have to be done again with objects that inputs share; that covers those without as well.
+    pub(crate) fn shares_first(&self) -> bool {
+        let known = &self.session.inputs.shared;
+        let new = self.limitations.caveats.could_share.difference(known).count();
+        !self.uniting.begun && (1..=FEW_PAIRS).contains(&new)
     }
 
     /// Follows all ways at once; what it finds is executed like any other input, and what it shows of the rest is kept as
     /// the result of a round of its own.
     pub(super) fn unite(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
-        self.unite_with(budget.part(SHARE), budget, on_goals);
+        let before = budget.spent();
+        self.unite_with(if self.uniting.begun { NEXT_SHARE } else { SHARE }, budget, on_goals);
+        let now = budget.spent();
+        self.uniting.go_on_at = now + PAUSE * (now - before);
+        self.uniting.left_off_at = budget.steps;
     }
 
     /// Does nothing but that, with most of what is left.
     pub(crate) fn unite_at_last(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
-        self.unite_with(budget.part(LAST_SHARE), budget, on_goals);
+        self.unite_with(LAST_SHARE, budget, on_goals);
     }
 
-    fn unite_with(&mut self, part: Part, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
-        self.united = true;
-        let mut solver = part.solver(self.workers.clone(), PATIENT);
+    fn unite_with(&mut self, share: f64, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        self.uniting.begun = true;
+        let rest = self.uniting.rest.take();
+        let part = budget.part(share);
+        // What a query has cost is lost where it is stopped.
+        let longer = budget.part((2.0 * share).min(LAST_SHARE));
+        let mut solver = longer.solver(self.workers.clone(), PATIENT);
         let limits = UnionLimits {
             run: RunLimits { interrupt: part.flag(), ..self.run_limits(budget) },
             states: MOST_STATES,
@@ -56,7 +101,8 @@ impl Exploration<'_, '_> {
         let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
         let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
         let quest = Quest { watched: self.open_outcomes(), matters: &matters, solver: &mut solver };
-        let Some(union) = self.session.unite(quest, &limits) else { return };
+        let Some((union, rest)) = self.session.unite(rest, quest, &limits) else { return };
+        self.uniting.rest = rest.filter(|rest| rest.fits(&limits));
         budget.steps += solver.statistics().total() + union.work.steps / OPERATIONS_PER_STEP;
         self.counters.count_calls(&solver);
         self.counters.refuted += union.work.refuted;
@@ -66,12 +112,15 @@ impl Exploration<'_, '_> {
                 self.execute(model, true, budget, on_goals);
             }
             if self.ledger.would_help(event) {
-                let branch = Branch { event: Some(event), ..GOING_ON };
-                limitations.add(ObstacleKind::Diverged, branch, &[]);
+                self.uniting.diverged.push(event);
             }
         }
-        self.settled = self.settles(&limitations);
-        self.union = Some(limitations);
+        for &event in &self.uniting.diverged {
+            let branch = Branch { event: Some(event), ..GOING_ON };
+            limitations.add(ObstacleKind::Diverged, branch, &[]);
+        }
+        self.uniting.settled = self.settles(&limitations);
+        self.uniting.limitations = Some(limitations);
     }
 
     /// Whether nothing but bounds keeps it from deciding all goals that are still open.
@@ -86,7 +135,7 @@ impl Exploration<'_, '_> {
     /// its own.
     pub(crate) fn union_beside(&mut self, limitations: &mut Limitations) -> Option<Limitations> {
         let union = self.take_union()?;
-        if !self.settled {
+        if !self.uniting.settled {
             return Some(union);
         }
         let (interrupted, out_of_memory) = (limitations.interrupted, limitations.out_of_memory);
@@ -95,11 +144,11 @@ impl Exploration<'_, '_> {
     }
 
     pub(crate) fn take_union(&mut self) -> Option<Limitations> {
-        self.union.take()
+        self.uniting.limitations.take()
     }
 
     /// Outcomes that reach a goal which is still open.
-    fn open_outcomes(&self) -> HashSet<Event> {
+    pub(super) fn open_outcomes(&self) -> HashSet<Event> {
         let map = &self.session.program.map;
         let open = self.ledger.goals().filter(|(id, _)| !self.ledger.is_reached(*id));
         open.flat_map(|(_, goal)| outcomes(map, goal)).collect()
