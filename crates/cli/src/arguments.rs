@@ -303,7 +303,7 @@ pub enum Criterion {
 pub enum Strategy {
     /// Single paths, and where these reach nothing new, all ways at once
     Hybrid,
-    /// For each branch a tree of the short ways to it, solved as one formula; then all ways at once; then single paths
+    /// For each branch a tree of the short ways to it, solved as one formula; then as hybrid
     Tree,
     /// Single paths: from that of one input to its neighbours, those nearest to an open goal first
     Concolic,

@@ -69,7 +69,7 @@ pub enum Strategy {
     /// One path after the other, and all ways at once where that does not get on.
     #[default]
     Hybrid,
-    /// A tree of all ways for each goal first, then all ways at once, then one path after the other for what that leaves.
+    /// A tree of the short ways to each goal first, then as hybrid for what these leave.
     Tree,
     /// One path after the other.
     Concolic,

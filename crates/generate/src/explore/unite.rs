@@ -52,16 +52,11 @@ pub(super) struct Uniting<'p> {
 
 impl Exploration<'_, '_> {
     pub(super) fn should_unite(&self, budget: &Budget<'_>) -> bool {
-        let tree = match budget.settings.strategy {
-            Strategy::Concolic => return false,
-            Strategy::Tree => true,
-            Strategy::Hybrid => false,
-        };
         let uniting = &self.uniting;
-        let paused = || budget.spent() >= uniting.go_on_at && (tree || self.last_progress <= uniting.left_off_at);
+        let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
         let due = if uniting.begun { uniting.rest.is_some() && paused() } else { true };
-        let stalled = || tree || budget.steps >= self.last_progress + STALLED;
-        due && self.ledger.open() > 0 && stalled()
+        let stalled = budget.steps >= self.last_progress + STALLED;
+        budget.settings.strategy != Strategy::Concolic && due && stalled && self.ledger.open() > 0
     }
 
     /// Following all ways would have to be done again with objects that inputs share; that covers those without as well.
