@@ -144,6 +144,10 @@ pub struct MapArguments {
     #[arg(long, value_enum, default_value_t = Graph::Cfg)]
     pub graph: Graph,
 
+    /// The line whose decision graph is shown (with --graph decision)
+    #[arg(long, value_name = "LINE", required_if_eq("graph", "decision"))]
+    pub line: Option<u32>,
+
     /// Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead
     /// of those of each function alone
     #[arg(long)]
@@ -202,17 +206,12 @@ pub enum Graph {
     Dominators,
     /// The post-dominator tree of its edges
     Postdominators,
-}
-
-impl From<Graph> for branchwise_report::map_view::Graph {
-    fn from(graph: Graph) -> Self {
-        match graph {
-            Graph::Cfg => Self::Cfg,
-            Graph::Edges => Self::Edges,
-            Graph::Dominators => Self::Dominators,
-            Graph::Postdominators => Self::Postdominators,
-        }
-    }
+    /// The control-flow graphs of the function and of all it calls, joined at calls and returns
+    Icfg,
+    /// What decides whether a statement runs, within functions and across calls
+    Dependence,
+    /// The decisions that lead to a line, from the beginning
+    Decision,
 }
 
 /// Run a generated suite again and measure it

@@ -8,7 +8,7 @@ use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_report::map_view;
 
-use crate::arguments::{MapArguments, TreeGoal};
+use crate::arguments::{Graph, MapArguments, TreeGoal};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
@@ -25,20 +25,68 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
         let map = load_map(file, &arguments.flags)?;
         let function =
             arguments.function.as_deref().map(|name| find(&map, name, &file.display().to_string())).transpose()?;
-        print_text(&view(arguments, &map, function))?;
+        let text = match shown(arguments) {
+            Shown::Single(graph) => view(arguments, &map, function, graph),
+            Shown::Across(graph) => across(arguments, &map, function, graph)?,
+        };
+        print_text(&text)?;
     }
     Ok(Exit::Done)
 }
 
-fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>) -> String {
+/// Graphs of each function, or of one with all it calls.
+enum Shown {
+    Single(map_view::Graph),
+    Across(map_view::AcrossGraph),
+}
+
+fn shown(arguments: &MapArguments) -> Shown {
+    match arguments.graph {
+        Graph::Cfg => Shown::Single(map_view::Graph::Cfg),
+        Graph::Edges => Shown::Single(map_view::Graph::Edges),
+        Graph::Dominators => Shown::Single(map_view::Graph::Dominators),
+        Graph::Postdominators => Shown::Single(map_view::Graph::Postdominators),
+        Graph::Icfg => Shown::Across(map_view::AcrossGraph::Icfg),
+        Graph::Dependence => Shown::Across(map_view::AcrossGraph::Dependence),
+        Graph::Decision => Shown::Across(map_view::AcrossGraph::Decision { line: arguments.line.unwrap_or(0) }),
+    }
+}
+
+fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>, graph: map_view::Graph) -> String {
     let selection = map_view::Selection { function, interprocedural: arguments.interprocedural };
-    let graph = arguments.graph.into();
     match (arguments.json, arguments.dot, arguments.svg) {
         (true, ..) => format!("{:#}\n", map_view::json(map, selection)),
         (_, true, _) => map_view::dot(map, selection, graph),
         (.., true) => map_view::svg(map, selection, graph),
         _ => map_view::text(map, selection),
     }
+}
+
+fn across(
+    arguments: &MapArguments,
+    map: &Map,
+    function: Option<FunctionId>,
+    graph: map_view::AcrossGraph,
+) -> Result<String, CliError> {
+    let root = function.or_else(|| map.function_named("main")).ok_or_else(|| {
+        let hint = "--function NAME says which; without it main() is taken";
+        CliError::usage("this graph begins in one function").with_hint(hint)
+    })?;
+    let graph = map_view::Across::of(map, root, graph).map_err(|why| match why {
+        map_view::NoGraph::TooLarge { vertices } => {
+            CliError::input(format!("{vertices} statements and calls are too many for control dependence across calls"))
+                .with_hint("take a function that calls less, with --function NAME")
+        }
+        map_view::NoGraph::NothingOnLine { line } => {
+            CliError::usage(format!("no statement begins on line {line} of what this function runs"))
+        }
+    })?;
+    Ok(match (arguments.json, arguments.dot, arguments.svg) {
+        (true, ..) => format!("{:#}\n", graph.json()),
+        (_, true, _) => graph.dot(),
+        (.., true) => graph.svg(),
+        _ => graph.text(),
+    })
 }
 
 fn tree(arguments: &MapArguments, wanted: TreeGoal, function: &str) -> Result<Exit, CliError> {

@@ -108,7 +108,7 @@ fn help_of_generate() {
 
                       Possible values:
                       - hybrid:   Single paths, and where these reach nothing new, all ways at once
-                      - tree:     For each branch a tree of the short ways to it, solved as one formula; then all ways at once; then single paths
+                      - tree:     For each branch a tree of the short ways to it, solved as one formula; then as hybrid
                       - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
 
               -k <N>
@@ -228,7 +228,8 @@ fn help_of_map() {
 
             Options:
                   --function <NAME>                Only this function
-                  --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
+                  --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators, icfg, dependence, decision]
+                  --line <LINE>                    The line whose decision graph is shown (with --graph decision)
                   --interprocedural                Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
                   --tree <LINE:COLUMN:true|false>  Show the execution tree of this branch outcome of the function instead: the ways that lead to it
               -k <N>                               How often the ways of the tree may repeat a decision [default: 1]

@@ -1,6 +1,6 @@
 //! Analyses of a control-flow graph, each a value computed from an immutable [`Cfg`](crate::map::Cfg): dominators and
 //! post-dominators of nodes and of edges, the edge graph, unconstrained edges (of a function and of a
-//! program), control dependence, natural loops.
+//! program), control dependence (of a function and across calls), natural loops.
 //!
 //! The words are those of Lapierre et al., "Advantages of Unconstrained Edges Analysis to Automatic Test Data
 //! Generation" (annex C of Lapierre 1998).
@@ -9,6 +9,8 @@ mod control;
 mod digraph;
 mod dominators;
 mod edges;
+mod icdg;
+mod icfg;
 mod interprocedural;
 mod loops;
 #[cfg(test)]
@@ -24,5 +26,10 @@ pub use control::{
 pub use digraph::Digraph;
 pub use dominators::{DominatorTree, immediate_dominators};
 pub use edges::{EdgeGraph, edge_dominators, edge_graph, edge_postdominators, unconstrained_edges};
+pub use icdg::{
+    Dependence, Dependences, MOST_VERTICES, decision_graph, each_dependence, interprocedural_dependences,
+    intraprocedural_dependences,
+};
+pub use icfg::{Icfg, IcfgArc, IcfgArcKind, IcfgKind, IcfgVertex};
 pub use interprocedural::{Implications, ProgramEdge};
 pub use loops::{NaturalLoop, back_edges, natural_loops};

@@ -118,8 +118,10 @@ fn random_tree() -> impl Strategy<Value = Vec<(Cfg, Vec<(usize, Calls)>)>> {
     })
 }
 
-/// One graph with every call written out, and the edges of the functions in it.
-fn written_out(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> (Cfg, BTreeMap<ProgramEdge, EdgeId>) {
+/// By function and node, the nodes of the graph with every call written out before and after the calls, and their number.
+type WrittenNodes = (Vec<Vec<usize>>, Vec<Vec<usize>>, usize);
+
+fn written_nodes(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> WrittenNodes {
     let mut nodes = 2;
     let mut before = Vec::new();
     let mut after = Vec::new();
@@ -135,6 +137,12 @@ fn written_out(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> (Cfg, BTreeMap<Progr
         before.push(own);
         after.push(behind);
     }
+    (before, after, nodes)
+}
+
+/// One graph with every call written out, and the edges of the functions in it.
+fn written_out(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> (Cfg, BTreeMap<ProgramEdge, EdgeId>) {
+    let (before, after, nodes) = written_nodes(functions);
     let (mut pairs, mut edges) = (Vec::new(), BTreeMap::new());
     for (index, (cfg, calls)) in functions.iter().enumerate() {
         for (id, edge) in cfg.edges.iter() {
@@ -352,4 +360,53 @@ fn an_endless_callee_keeps_what_follows() {
     let found = Implications::of(&program(&functions), &[ROOT]);
     assert_eq!(found.reachable(), [edge(0, 0), edge(1, 0), edge(1, 1), edge(1, 2)]);
     assert_eq!(found.unconstrained(), [edge(1, 2)]);
+}
+
+/// The dependences by nodes of the graph with every call written out.
+fn of_written_nodes(
+    functions: &[(Cfg, Vec<(usize, Calls)>)],
+    graph: &Icfg,
+    found: &Dependences,
+) -> BTreeSet<(usize, u32, usize)> {
+    let (before, after, _) = written_nodes(functions);
+    let written = |vertex: usize| {
+        let (function, node) = graph.vertices[vertex].node?;
+        let places = match graph.vertices[vertex].kind {
+            IcfgKind::Return | IcfgKind::Predicate => &after,
+            _ => &before,
+        };
+        Some(places[function.index()][node.index()])
+    };
+    let row = |(&(on, outcome), vertices): (&(usize, Option<u32>), &BTreeSet<usize>)| {
+        let on = written(on).zip(outcome);
+        let vertices: Vec<usize> = vertices.iter().filter_map(|&vertex| written(vertex)).collect();
+        on.into_iter().flat_map(move |(on, outcome)| vertices.clone().into_iter().map(move |at| (on, outcome, at)))
+    };
+    found.iter().flat_map(row).collect()
+}
+
+fn begins_straight(cfg: &Cfg) -> bool {
+    cfg.edges.values().filter(|edge| edge.from == cfg.entry).count() == 1
+}
+
+proptest! {
+    /// Where each function has one caller, dependence across calls is that of the graph with the calls written out.
+    #[test]
+    fn dependence_across_calls_is_that_of_calls_written_out(
+        functions in random_tree().prop_filter("no entry decides", |all| all.iter().all(|(cfg, _)| begins_straight(cfg)))
+    ) {
+        let map = program(&functions);
+        let graph = Icfg::of(&map, ROOT);
+        let found = interprocedural_dependences(&graph).expect("a small graph");
+        let (flat, _) = written_out(&functions);
+        let outcome = |edge: EdgeId| match flat.edges[edge].label {
+            EdgeLabel::Outcome(event) => event.outcome,
+            EdgeLabel::Always => unreachable!("only outcomes decide"),
+        };
+        let expected: BTreeSet<(usize, u32, usize)> = control_dependence(&flat)
+            .into_iter()
+            .map(|one| (one.on.index(), outcome(one.edge), one.node.index()))
+            .collect();
+        prop_assert_eq!(of_written_nodes(&functions, &graph, &found), expected);
+    }
 }

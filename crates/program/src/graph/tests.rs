@@ -11,7 +11,11 @@ use crate::{EdgeId, FileId, Id, MarkerId, NodeId};
 /// Node 0 is the entry and node 1 the exit. Edges of a node with several carry outcomes of a marker of that node.
 pub(super) fn cfg(nodes: usize, edges: &[(usize, usize)]) -> Cfg {
     let place = Place { file: FileId(0), line: 1, column: 1 };
-    let node = |_| Node { kind: NodeKind::Statement, place, text: String::new() };
+    let node = |index: usize| {
+        let branches = edges.iter().filter(|edge| edge.0 == index).count() > 1;
+        let kind = if branches { NodeKind::Condition(MarkerId::new(index)) } else { NodeKind::Statement };
+        Node { kind, place, text: String::new() }
+    };
     let edge = |index: usize| {
         let (from, to) = edges[index];
         let outcome = edges[..index].iter().filter(|earlier| earlier.0 == from).count() as u32;

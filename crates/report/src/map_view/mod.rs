@@ -2,6 +2,7 @@
 //!
 //! Each view takes all functions, or the one that is asked for, and gives the same bytes for the same map.
 
+mod across;
 mod dot;
 #[cfg(test)]
 mod fixtures;
@@ -19,6 +20,7 @@ use branchwise_program::graph::{Implications, unconstrained_edges};
 use branchwise_program::map::{Function, Map};
 use branchwise_program::{EdgeId, FunctionId, IdVec};
 
+pub use across::{Across, AcrossGraph, NoGraph};
 pub use dot::dot;
 pub use json::json;
 pub use svg::svg;
