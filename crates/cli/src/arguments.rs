@@ -47,7 +47,7 @@ pub struct GenerateArguments {
     #[arg(long = "function", value_name = "NAME")]
     pub functions: Vec<String>,
 
-    /// Whose branches are goals [default: unit]
+    /// Whose conditions, statements and so on are goals [default: unit]
     #[arg(long, value_enum)]
     pub scope: Option<Scope>,
 
@@ -59,9 +59,9 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub aim: Option<Aim>,
 
-    /// What tests shall cover
-    #[arg(long, value_enum, default_value_t = Criterion::Branch)]
-    pub criterion: Criterion,
+    /// What tests shall cover; several criteria are set apart by commas
+    #[arg(long, value_enum, value_name = "CRITERION", value_delimiter = ',', default_values_t = [Criterion::Branch])]
+    pub criterion: Vec<Criterion>,
 
     /// How paths are chosen [default: hybrid]
     #[arg(long, value_enum)]
@@ -297,6 +297,36 @@ impl From<Aim> for branchwise_generate::AimAt {
 pub enum Criterion {
     /// Both outcomes of every condition and case label, as llvm-cov counts them
     Branch,
+    /// Every statement
+    Statement,
+    /// Both outcomes of every decision as a whole, and every way out of a switch
+    Decision,
+    /// Both outcomes of every leaf condition
+    Condition,
+    /// Both
+    #[value(name = "condition/decision")]
+    ConditionDecision,
+    /// Every function is entered
+    Function,
+    /// Every call is executed
+    Call,
+    /// Every loop makes no iteration, one, and more
+    Loop,
+}
+
+impl From<Criterion> for branchwise_goals::Criterion {
+    fn from(criterion: Criterion) -> Self {
+        match criterion {
+            Criterion::Branch => Self::Branch,
+            Criterion::Statement => Self::Statement,
+            Criterion::Decision => Self::Decision,
+            Criterion::Condition => Self::Condition,
+            Criterion::ConditionDecision => Self::ConditionDecision,
+            Criterion::Function => Self::Function,
+            Criterion::Call => Self::Call,
+            Criterion::Loop => Self::Loop,
+        }
+    }
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]

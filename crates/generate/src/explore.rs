@@ -1,6 +1,6 @@
 //! One round of exploration: execute, remember what was not taken, solve for it, execute again.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ use branchwise_symbolic::{
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
+use crate::replayed::{called, predicted_trace};
 use crate::result::TreeWork;
 use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
@@ -172,6 +173,12 @@ pub(crate) struct Limitations {
     pub out_of_memory: bool,
     /// All ways were followed at once, not one path after the other.
     pub united: bool,
+    /// The marker log of a path did not tell all that it did.
+    pub lost: bool,
+    /// A path may have run functions without leaving a trace.
+    pub unseen: bool,
+    /// Goals that a path may have reached behind its last event.
+    pub doubtful: BTreeSet<GoalId>,
 }
 
 /// A point behind which something was not explored, and why. It matters for the goals that can follow it.
@@ -559,7 +566,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         self.counters.accepted += 1;
-        let fresh = self.ledger.note(&path.events);
+        let fresh = self.note_trace(&path);
         if !fresh.is_empty() {
             self.last_progress = budget.steps;
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
@@ -571,6 +578,16 @@ impl<'a, 'p> Exploration<'a, 'p> {
         } else {
             self.counters.redundant += 1;
         }
+    }
+
+    /// The goals that the path reaches first.
+    fn note_trace(&mut self, path: &Path) -> Vec<GoalId> {
+        let calls = called(path, self.session.function);
+        let noted = self.ledger.note_trace(&predicted_trace(path, &calls));
+        self.limitations.lost |= noted.lost;
+        self.limitations.unseen |= noted.unseen;
+        self.limitations.doubtful.extend(noted.doubtful);
+        noted.fresh
     }
 
     /// Inputs that break a precondition, or that no test can have.

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use branchwise_constraints::Workers;
-use branchwise_goals::{Aim, Goal, GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
+use branchwise_goals::{Aim, Goal, GoalId, Graphs, Ledger, TestId, UnknownReason, Verdict, goals};
 use branchwise_program::code::Location;
 use branchwise_program::map::Place;
 use branchwise_program::{FunctionId, Program};
@@ -37,6 +38,7 @@ pub struct Subject<'a> {
     pub settings: &'a Settings,
     /// Those of the program's map.
     pub routes: Routes,
+    pub graphs: Arc<Graphs>,
 }
 
 /// What was found for one function, before its suite was measured together with the others'.
@@ -83,12 +85,17 @@ pub fn conclude(
         disagreements.extend(unit.disagreements);
     }
     on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
-    let measured = measure(&subject.program.map, harness, &functions, subject.settings.scope);
+    let measured = measure(subject, harness, &functions);
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
     replay.compiler = compiler;
     disagreements.append(&mut replay.disagreements);
     replay.disagreements = disagreements;
-    Report { functions, replay, lists_findings: subject.settings.findings != FindingsMode::None }
+    Report {
+        functions,
+        replay,
+        lists_findings: subject.settings.findings != FindingsMode::None,
+        criteria: subject.settings.criteria.clone(),
+    }
 }
 
 /// The suites could not be measured: what was found is kept, and the report says so.
@@ -110,7 +117,8 @@ impl<'a> Unit<'_, 'a> {
     fn run(&mut self, on_progress: &mut dyn FnMut(Progress)) -> FunctionReport {
         let function = &self.place.subject.program.map.functions[self.function];
         let name = function.name.clone();
-        let mut ledger = Ledger::new(self.goals());
+        let Subject { program, graphs, .. } = self.place.subject;
+        let mut ledger = Ledger::observing(self.goals(), &program.map, graphs);
         let aim = self.aim();
         if self.place.subject.settings.aim == AimAt::Unconstrained {
             ledger.aim_at(&aim.outcomes);
@@ -153,15 +161,15 @@ impl<'a> Unit<'_, 'a> {
         Trouble { what, fault_of_ours: false, fault_of_input }
     }
 
-    fn goals(&self) -> Vec<branchwise_goals::Goal> {
-        let Subject { program, settings, routes } = self.place.subject;
-        match settings.scope {
-            Scope::Unit => branch_goals(&program.map, self.function),
-            Scope::Reachable => {
-                let functions = routes.reachable(self.function).into_iter();
-                functions.flat_map(|function| branch_goals(&program.map, function)).collect()
-            }
-        }
+    fn goals(&self) -> Vec<Goal> {
+        let Subject { program, settings, routes, .. } = self.place.subject;
+        let functions = match settings.scope {
+            Scope::Unit => vec![self.function],
+            Scope::Reachable => routes.reachable(self.function),
+        };
+        let of_criterion =
+            |&criterion| functions.iter().flat_map(move |&function| goals(&program.map, function, criterion));
+        settings.criteria.iter().flat_map(of_criterion).collect()
     }
 
     fn aim(&self) -> Aim {
@@ -284,9 +292,7 @@ impl<'a> Unit<'_, 'a> {
         let findings = findings(program, &replayed, &kept);
         let closest =
             tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
-        let goal_functions: BTreeSet<FunctionId> = ledger.goals().map(|(_, goal)| goal.function).collect();
-        let never_run = goal_functions.into_iter().flat_map(|function| program.map.never_run(function)).collect();
-        let judge = Judge { program, routes, function, never_run, rounds, counters, closest };
+        let judge = Judge { program, routes, function, rounds, counters, closest };
         if let Some(trouble) = unsatisfied(&judge) {
             return FunctionReport { work: work(counters), ..troubled(function, ledger, trouble) };
         }
@@ -295,7 +301,7 @@ impl<'a> Unit<'_, 'a> {
             match (by.is_empty(), ledger.is_reached(id)) {
                 (false, _) => Verdict::Covered { tests: by },
                 (true, true) => not_reproduced(counters, closest),
-                (true, false) => judge.unreached(ledger.goal(id)),
+                (true, false) => judge.unreached(id, ledger.goal(id)),
             }
         };
         let goal = |(id, goal): (GoalId, &Goal)| GoalReport { id, goal: goal.clone(), verdict: verdict(id) };

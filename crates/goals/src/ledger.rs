@@ -1,10 +1,14 @@
 //! The ledger: which goals there are and what is known of each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use branchwise_program::MarkerId;
-use branchwise_program::map::Event;
+use branchwise_program::map::{Event, Map};
+use branchwise_program::{FunctionId, MarkerId, NodeId};
 
+use crate::course::Trace;
+use crate::graphs::Graphs;
+use crate::observer::Observer;
 use crate::{Goal, GoalId, GoalKind};
 
 /// The goals of one unit under test and which of them a trace has reached.
@@ -16,13 +20,30 @@ pub struct Ledger {
     aimed: Vec<bool>,
     by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
     open: usize,
+    observer: Option<Observer>,
+}
+
+/// What a trace added to a ledger.
+#[derive(Debug, Default)]
+pub struct Noted {
+    /// The goals that it reaches first.
+    pub fresh: Vec<GoalId>,
+    /// Those that it may have reached before something stopped it.
+    pub doubtful: BTreeSet<GoalId>,
+    /// It could not be followed to its end: it may have reached more goals than events tell of.
+    pub lost: bool,
+    /// It may have run functions without leaving a trace.
+    pub unseen: bool,
 }
 
 impl Ledger {
+    /// Events alone tell whether these goals are reached; what needs more is never.
     pub fn new(goals: Vec<Goal>) -> Self {
         let mut by_marker: BTreeMap<MarkerId, Vec<GoalId>> = BTreeMap::new();
         for (index, goal) in goals.iter().enumerate() {
-            by_marker.entry(goal.marker).or_default().push(GoalId(index as u32));
+            for marker in goal.markers() {
+                by_marker.entry(marker).or_default().push(GoalId(index as u32));
+            }
         }
         Ledger {
             reached: vec![false; goals.len()],
@@ -30,7 +51,14 @@ impl Ledger {
             open: goals.len(),
             goals,
             by_marker,
+            observer: None,
         }
+    }
+
+    /// A ledger that looks at whole traces where a goal needs that.
+    pub fn observing(goals: Vec<Goal>, map: &Map, graphs: &Arc<Graphs>) -> Self {
+        let observer = Observer::of(map, graphs, &goals);
+        Ledger { observer, ..Ledger::new(goals) }
     }
 
     pub fn goals(&self) -> impl Iterator<Item = (GoalId, &Goal)> {
@@ -64,21 +92,39 @@ impl Ledger {
         candidates.iter().copied().filter(move |&id| self.goal(id).reached_by(event))
     }
 
-    /// Whether this event would reach a goal that is still open.
-    pub fn would_help(&self, event: Event) -> bool {
-        self.reached_by(event).any(|id| !self.is_reached(id))
+    /// The open goals that this event reaches or may be a part of.
+    fn helped_by(&self, event: Event) -> impl Iterator<Item = GoalId> {
+        let candidates = self.by_marker.get(&event.marker).map_or(&[][..], Vec::as_slice);
+        let open = candidates.iter().copied().filter(|&id| !self.is_reached(id));
+        open.filter(move |&id| self.goal(id).helped_by(event))
     }
 
-    /// Whether this event would reach a goal that is still open and aimed at.
+    /// Whether this event would reach a goal that is still open, or may be a part of what does.
+    pub fn would_help(&self, event: Event) -> bool {
+        self.helped_by(event).next().is_some()
+    }
+
+    /// The same for a goal that is aimed at.
     pub fn is_aimed_at(&self, event: Event) -> bool {
-        self.reached_by(event).any(|id| !self.is_reached(id) && self.aimed[id.0 as usize])
+        self.helped_by(event).any(|id| self.aimed[id.0 as usize])
+    }
+
+    /// The nodes that lead to open goals beside their events.
+    pub fn open_nodes(&self) -> impl Iterator<Item = (FunctionId, NodeId)> {
+        let open = self.goals().filter(|(id, _)| !self.is_reached(*id));
+        open.flat_map(|(_, goal)| goal.nodes().iter().map(|&node| (goal.function, node)))
+    }
+
+    /// Whether a single event tells of each goal that is still open.
+    pub fn open_are_events(&self) -> bool {
+        self.goals().all(|(id, goal)| self.is_reached(id) || goal.is_an_event())
     }
 
     /// Aims at the goals that are these outcomes, and no longer at the others. That a switch goes elsewhere than to one
     /// label is what its other outcomes reach.
     pub fn aim_at(&mut self, outcomes: &BTreeSet<Event>) {
         for (goal, aimed) in self.goals.iter().zip(&mut self.aimed) {
-            let is_outcome = goal.outcome || goal.kind == GoalKind::Condition;
+            let is_outcome = goal.outcome == Some(true) || goal.kind == GoalKind::Condition;
             *aimed = is_outcome && outcomes.iter().any(|&event| goal.reached_by(event));
         }
     }
@@ -88,17 +134,44 @@ impl Ledger {
         self.aimed.iter().filter(|aimed| **aimed).count()
     }
 
-    /// Notes a trace; returns the goals that it reaches first.
-    pub fn note(&mut self, trace: &[Event]) -> Vec<GoalId> {
+    /// Notes events; returns the goals that they reach first.
+    pub fn note(&mut self, events: &[Event]) -> Vec<GoalId> {
         let mut fresh = Vec::new();
-        for &event in trace {
+        for &event in events {
             let reached: Vec<GoalId> = self.reached_by(event).filter(|&id| !self.is_reached(id)).collect();
             for id in reached {
-                self.reached[id.0 as usize] = true;
-                self.open -= 1;
+                self.reach(id);
                 fresh.push(id);
             }
         }
         fresh
+    }
+
+    fn reach(&mut self, id: GoalId) {
+        self.reached[id.0 as usize] = true;
+        self.open -= 1;
+    }
+
+    /// Notes a whole trace.
+    pub fn note_trace(&mut self, trace: &Trace<'_>) -> Noted {
+        let mut noted = Noted { fresh: self.note(trace.events), ..Noted::default() };
+        if let Some(observed) = self.observer.as_ref().map(|observer| observer.observe(trace)) {
+            (noted.lost, noted.unseen, noted.doubtful) = (observed.lost, observed.unseen, observed.doubtful);
+            for id in observed.goals {
+                if !self.is_reached(id) {
+                    self.reach(id);
+                    noted.fresh.push(id);
+                }
+            }
+        }
+        noted
+    }
+
+    /// All goals that a trace reaches.
+    pub fn reached_by_trace(&self, trace: &Trace<'_>) -> BTreeSet<GoalId> {
+        let mut reached: BTreeSet<GoalId> = trace.events.iter().flat_map(|&event| self.reached_by(event)).collect();
+        let observed = self.observer.as_ref().map(|observer| observer.observe(trace));
+        reached.extend(observed.into_iter().flat_map(|observed| observed.goals));
+        reached
     }
 }

@@ -62,6 +62,7 @@ fn goal(file: &FileReport, found: &GoalReport) -> Json {
     let mut object = json!({
         "id": found.id.0,
         "function": file.map.functions.get(goal.function).map(|function| &function.name),
+        "criterion": goal.criterion.name(),
         "kind": goal.kind.name(),
         "file": file.file_name(goal.place),
         "line": goal.place.line,

@@ -1,7 +1,7 @@
 //! Everything below and including the final table.
 
 use branchwise_generate::{Confirmation, FunctionReport, GoalReport};
-use branchwise_goals::{Bound, Evidence, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
@@ -34,9 +34,10 @@ fn section(lines: &mut Vec<String>, title: &str, entries: Vec<String>) {
 fn covered_line(files: &[FileReport]) -> String {
     let totals = Totals::of_files(files);
     let mut line = format!(
-        "{} of {} branch outcomes covered ({} %) by {}",
+        "{} of {} {} covered ({} %) by {}",
         totals.covered,
         totals.goals,
+        goals_word(files),
         percent_text(totals.percent()),
         counted(totals.tests, "test"),
     );
@@ -48,6 +49,17 @@ fn covered_line(files: &[FileReport]) -> String {
         );
     }
     line
+}
+
+/// What the goals are.
+fn goals_word(files: &[FileReport]) -> String {
+    match files.first().map_or(&[][..], |file| &file.report.criteria) {
+        [] | [Criterion::Branch] => "branch outcomes".to_string(),
+        criteria => {
+            let names: Vec<&str> = criteria.iter().map(|criterion| criterion.name()).collect();
+            format!("goals ({})", names.join(", "))
+        }
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -74,7 +86,7 @@ fn goal_line(file: &FileReport, found: &GoalReport, style: Style) -> String {
         Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
     };
     let verdict = style.paint(colour, verdict);
-    format!("  {}: '{}' {}: {verdict}: {why}", file.place(goal.place), goal.text, goal.outcome)
+    format!("  {}: {}: {verdict}: {why}", file.place(goal.place), goal.title())
 }
 
 /// The proof, with the preconditions that it rests on.
