@@ -67,7 +67,8 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub strategy: Option<Strategy>,
 
-    /// How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
+    /// How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path)
+    /// [default: 2]
     #[arg(short = 'k', value_name = "N")]
     pub k: Option<u32>,
 
@@ -312,6 +313,26 @@ pub enum Criterion {
     Call,
     /// Every loop makes no iteration, one, and more
     Loop,
+    /// Every combination of outcomes with which a decision can be evaluated
+    MultipleCondition,
+    /// Every condition alone makes its decision true and false: two evaluations that differ in nothing else
+    Mcdc,
+    /// The same, where what has no effect may differ too
+    McdcMasking,
+    /// Every path, through all functions that run
+    AllPaths,
+    /// Every path with at most -k iterations of each loop
+    KPath,
+    /// Every path of the function, whatever happens inside connectives and calls
+    MinimalAllPaths,
+    /// Both outcomes of every leaf condition of the function itself, found breadth first
+    MinimalAllConditions,
+    /// Both outcomes of every decision of the function itself, found breadth first
+    MinimalAllDecisions,
+    /// Every path but those that skip all conditionals without an else where another does not
+    EmptyElse,
+    /// Every path but those that make fewer iterations of loops without a condition than another
+    MaxIterations,
 }
 
 impl From<Criterion> for branchwise_goals::Criterion {
@@ -325,6 +346,16 @@ impl From<Criterion> for branchwise_goals::Criterion {
             Criterion::Function => Self::Function,
             Criterion::Call => Self::Call,
             Criterion::Loop => Self::Loop,
+            Criterion::MultipleCondition => Self::MultipleCondition,
+            Criterion::Mcdc => Self::Mcdc,
+            Criterion::McdcMasking => Self::McdcMasking,
+            Criterion::AllPaths => Self::AllPaths,
+            Criterion::KPath => Self::KPath,
+            Criterion::MinimalAllPaths => Self::MinimalAllPaths,
+            Criterion::MinimalAllConditions => Self::MinimalAllConditions,
+            Criterion::MinimalAllDecisions => Self::MinimalAllDecisions,
+            Criterion::EmptyElse => Self::EmptyElse,
+            Criterion::MaxIterations => Self::MaxIterations,
         }
     }
 }

@@ -10,7 +10,7 @@ use branchwise_frontend::{LinkedFile, Neighbours, Source};
 use branchwise_generate::{
     Progress, ReplaySummary, Report, Routes, Settings, Subject, UnitReport, Workers, Workplace, conclude,
 };
-use branchwise_goals::Graphs;
+use branchwise_goals::{Criterion, Structure};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_replay::Harness;
@@ -150,7 +150,7 @@ struct OpenFile {
     index: usize,
     loaded: Loaded,
     routes: Routes,
-    graphs: Arc<Graphs>,
+    structure: Option<Arc<Structure>>,
     functions: Vec<FunctionId>,
     /// The first function that no thread has taken.
     next: AtomicUsize,
@@ -287,7 +287,7 @@ impl Schedule<'_> {
         Ok(OpenFile {
             index,
             routes: Routes::of(&loaded.program.map),
-            graphs: Arc::new(Graphs::of(&loaded.program.map)),
+            structure: self.structure(&loaded.program.map),
             next: AtomicUsize::new(0),
             harness,
             units: Mutex::new(functions.iter().map(|_| None).collect()),
@@ -295,6 +295,12 @@ impl Schedule<'_> {
             functions,
             loaded,
         })
+    }
+
+    /// Branches are seen in the marker log itself.
+    fn structure(&self, map: &Map) -> Option<Arc<Structure>> {
+        let branches_only = self.work.settings.criteria.iter().all(|&criterion| criterion == Criterion::Branch);
+        (!branches_only).then(|| Arc::new(Structure::of(map)))
     }
 
     /// Treats functions of a file until none is left, or none that another thread has not taken.
@@ -313,8 +319,8 @@ impl Schedule<'_> {
         let Some(harness) = &file.harness else { return Ok(()) };
         let own = lock(harness).share().map_err(|error| replay_error(&error))?;
         let settings = self.work.settings;
-        let (routes, graphs) = (file.routes.clone(), Arc::clone(&file.graphs));
-        let subject = Subject { program: &file.loaded.program, settings, routes, graphs };
+        let (routes, structure) = (file.routes.clone(), file.structure.clone());
+        let subject = Subject { program: &file.loaded.program, settings, routes, structure };
         let mut place = Workplace::new(&subject, own, workers.cloned());
         while let Some(index) = file.take() {
             let unit = place.generate(file.functions[index], &mut |event| (self.show)(&event));

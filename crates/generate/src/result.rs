@@ -49,6 +49,8 @@ pub struct GoalReport {
     pub id: GoalId,
     pub goal: Goal,
     pub verdict: Verdict,
+    /// The two evaluations of a decision that show it together, where that is how it is shown.
+    pub pair: Option<[String; 2]>,
 }
 
 /// A test of the minimised suite.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use branchwise_goals::{Bound, Evidence, Goal, GoalId, Ledger, TestId, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Evidence, Goal, GoalId, GoalKind, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::code::Location;
 use branchwise_program::map::FeedOrigin;
 use branchwise_program::{FunctionId, Program};
@@ -45,8 +45,14 @@ impl Judge<'_> {
         }
         let guidance = Guidance::new(self.routes, self.function, &Ledger::new(vec![goal.clone()]));
         // Following all ways at once looks at events only.
-        let rounds = self.rounds.iter().rev().filter(|round| goal.is_an_event() || !round.united);
-        let verdicts = rounds.map(|round| self.after_round(round, &guidance));
+        let fits = |round: &&Limitations| match goal.kind {
+            GoalKind::OtherPaths => round.followed_paths,
+            _ => goal.is_an_event() || !round.united,
+        };
+        let in_the_way = |obstacle: &Obstacle| {
+            goal.kind == GoalKind::OtherPaths || guidance.after(&obstacle.branch, &obstacle.positions).is_some()
+        };
+        let verdicts = self.rounds.iter().rev().filter(fits).map(|round| self.after_round(round, &in_the_way));
         // Of equally strong verdicts the first, which is that of the last round.
         let strongest = verdicts.min_by_key(|verdict| match verdict {
             Verdict::Covered { .. } | Verdict::Infeasible(_) => 0,
@@ -61,9 +67,8 @@ impl Judge<'_> {
         goal.never_runs(&self.program.map) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
     }
 
-    fn after_round(&self, round: &Limitations, guidance: &Guidance) -> Verdict {
-        let in_the_way = |obstacle: &&Obstacle| guidance.after(&obstacle.branch, &obstacle.positions).is_some();
-        let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(in_the_way).collect();
+    fn after_round(&self, round: &Limitations, in_the_way: &dyn Fn(&Obstacle) -> bool) -> Verdict {
+        let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(|obstacle| in_the_way(obstacle)).collect();
         if let Some((reason, blocking)) = self.what_stopped_us(round, &obstacles) {
             return self.unknown(reason, blocking);
         }

@@ -6,6 +6,7 @@
 use branchwise_program::map::Event;
 use branchwise_program::{FunctionId, Id, NodeId};
 
+use crate::ahead::Point;
 use crate::graphs::{Callee, Graphs, Next};
 
 /// An execution as its marker log shows it.
@@ -108,6 +109,42 @@ impl Graphs {
         course.lost |= next_event < trace.events.len();
         course.certain = if in_doubt || course.lost { certain } else { course.steps.len() };
         course
+    }
+}
+
+impl Graphs {
+    /// What a prefix of a trace did, and at which condition it stands then, if the run does not end without another.
+    /// `None` where the graphs do not tell.
+    pub(crate) fn follow_prefix(&self, calls: &[FunctionId], events: &[Event]) -> Option<(Vec<Step>, Option<Point>)> {
+        let mut follower = Follower {
+            graphs: self,
+            events,
+            end: TraceEnd::Returned,
+            next_event: 0,
+            stack: Vec::new(),
+            course: Course::default(),
+            certain: 0,
+            in_doubt: false,
+        };
+        let over = calls.iter().all(|&function| follower.call(function));
+        let Follower { course, stack, next_event, .. } = follower;
+        let plain = |activation: &Activation| !activation.is_early && activation.early.is_empty();
+        let waits = |activation: &Activation| {
+            let vertex = &self.functions[activation.function].nodes[activation.node.index()];
+            matches!(vertex.next, Next::Marker(_)) && activation.calls_done == vertex.calls.len()
+        };
+        if next_event < events.len() || !stack.iter().all(plain) || course.unseen {
+            return None;
+        }
+        match over {
+            true => Some((course.steps, None)),
+            // It waits for an event in the last call of the test.
+            false if calls.len() == 1 && stack.last().is_some_and(waits) => {
+                let stack = stack.iter().map(|it| (it.function, it.node, it.calls_done)).collect();
+                Some((course.steps, Some(Point { stack })))
+            }
+            false => None,
+        }
     }
 }
 

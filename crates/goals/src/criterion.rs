@@ -11,6 +11,16 @@ pub enum Criterion {
     Function,
     Call,
     Loop,
+    MultipleCondition,
+    Mcdc,
+    McdcMasking,
+    AllPaths,
+    KPath,
+    MinimalAllPaths,
+    MinimalAllConditions,
+    MinimalAllDecisions,
+    EmptyElse,
+    MaxIterations,
 }
 
 impl Criterion {
@@ -25,6 +35,21 @@ impl Criterion {
             Criterion::Function => "function",
             Criterion::Call => "call",
             Criterion::Loop => "loop",
+            Criterion::MultipleCondition => "multiple-condition",
+            Criterion::Mcdc => "mcdc",
+            Criterion::McdcMasking => "mcdc-masking",
+            Criterion::AllPaths => "all-paths",
+            Criterion::KPath => "k-path",
+            Criterion::MinimalAllPaths => "minimal-all-paths",
+            Criterion::MinimalAllConditions => "minimal-all-conditions",
+            Criterion::MinimalAllDecisions => "minimal-all-decisions",
+            Criterion::EmptyElse => "empty-else",
+            Criterion::MaxIterations => "max-iterations",
         }
+    }
+
+    /// Its goals are outcomes of the unit under test that the graph of its structure leads to: breadth first finds them.
+    pub fn is_minimal_on_arcs(self) -> bool {
+        matches!(self, Criterion::MinimalAllConditions | Criterion::MinimalAllDecisions)
     }
 }

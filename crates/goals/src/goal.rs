@@ -42,6 +42,14 @@ pub enum GoalKind {
     Call,
     /// A loop of the function, by its index, makes this many iterations from an entry to its end.
     Loop(usize, Iterations),
+    /// All conditions of a decision that are evaluated have these outcomes.
+    Combination,
+    /// A condition alone makes its decision true, and false.
+    Effect,
+    /// A path from entry to end, as abstract as its criterion.
+    Path,
+    /// Any path that is not among the goals.
+    OtherPaths,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +70,12 @@ pub enum Needs {
     /// One of these events or nodes of the goal's function; whether it is enough, only the whole trace tells. No choice
     /// behind the last of them matters.
     Trace { events: Vec<Event>, nodes: Vec<NodeId> },
+    /// These events in one evaluation of their decision, and no others.
+    Evaluation(Vec<Event>),
+    /// Both evaluations of one of these pairs, in the same test or in different ones.
+    Pairs(Vec<(Vec<Event>, Vec<Event>)>),
+    /// It is a whole path, or all that are left.
+    Path,
 }
 
 impl GoalKind {
@@ -76,6 +90,10 @@ impl GoalKind {
             GoalKind::Function => "function",
             GoalKind::Call => "call",
             GoalKind::Loop(..) => "loop",
+            GoalKind::Combination => "combination",
+            GoalKind::Effect => "effect",
+            GoalKind::Path => "path",
+            GoalKind::OtherPaths => "other_paths",
         }
     }
 }
@@ -86,7 +104,7 @@ impl Goal {
         match &self.needs {
             Needs::Outcome(marker) => event.marker == *marker && self.is_taken(event.outcome) == self.outcome,
             Needs::AnyOf(events) => events.contains(&event),
-            Needs::Trace { .. } => false,
+            Needs::Trace { .. } | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Path => false,
         }
     }
 
@@ -100,8 +118,8 @@ impl Goal {
     /// Whether this event reaches the goal or may be a part of what does.
     pub fn helped_by(&self, event: Event) -> bool {
         match &self.needs {
-            Needs::Trace { events, .. } => events.contains(&event),
-            Needs::Outcome(_) | Needs::AnyOf(_) => self.reached_by(event),
+            Needs::Trace { events, .. } | Needs::Evaluation(events) => events.contains(&event),
+            Needs::Outcome(_) | Needs::AnyOf(_) | Needs::Pairs(_) | Needs::Path => self.reached_by(event),
         }
     }
 
@@ -109,7 +127,8 @@ impl Goal {
     pub fn markers(&self) -> Vec<MarkerId> {
         let mut markers = match &self.needs {
             Needs::Outcome(marker) => return vec![*marker],
-            Needs::AnyOf(events) | Needs::Trace { events, .. } => {
+            Needs::Pairs(_) | Needs::Path => return Vec::new(),
+            Needs::AnyOf(events) | Needs::Trace { events, .. } | Needs::Evaluation(events) => {
                 events.iter().map(|event| event.marker).collect::<Vec<_>>()
             }
         };
@@ -122,20 +141,28 @@ impl Goal {
     pub fn nodes(&self) -> &[NodeId] {
         match &self.needs {
             Needs::Trace { nodes, .. } => nodes,
-            Needs::Outcome(_) | Needs::AnyOf(_) => &[],
+            _ => &[],
         }
     }
 
     /// A single event tells whether it is reached.
     pub fn is_an_event(&self) -> bool {
-        !matches!(self.needs, Needs::Trace { .. })
+        matches!(self.needs, Needs::Outcome(_) | Needs::AnyOf(_))
     }
 
     /// Whether no way of its function's graph leads to anything that reaches it.
     pub fn never_runs(&self, map: &Map) -> bool {
+        if matches!(self.needs, Needs::Pairs(_) | Needs::Path) {
+            return false;
+        }
         let reached = map.functions[self.function].cfg.reached_from_entry();
         let runs = |node: NodeId| reached[node.index()];
         !self.nodes().iter().copied().any(runs) && !self.markers().iter().any(|&id| runs(map.markers[id].node))
+    }
+
+    /// It is no goal of the user's, but a part of some.
+    pub fn is_part(&self) -> bool {
+        self.kind == GoalKind::Combination && self.criterion != Criterion::MultipleCondition
     }
 
     /// The text with its outcome, as reports show it.

@@ -62,3 +62,59 @@ fn condition<'a>(map: &Map, function: &'a Function, found: &Loop, body: &BTreeSe
     let first = *decision.formula.leaves().first()?;
     body.contains(&map.markers[first].node).then_some(decision)
 }
+
+/// Counts the iterations of an activation's loops.
+#[derive(Debug, Clone)]
+pub(crate) struct Laps {
+    at: Option<NodeId>,
+    /// Iterations begun so far, of every loop that it is in.
+    counts: Vec<Option<u64>>,
+}
+
+impl Laps {
+    pub fn of(loops: &[LoopShape]) -> Self {
+        Laps { at: None, counts: vec![None; loops.len()] }
+    }
+
+    /// The loops that the activation is in, with the iterations that they have begun.
+    pub fn running(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.counts.iter().enumerate().filter_map(|(index, count)| count.map(|count| (index, count)))
+    }
+
+    /// Arriving at a node leaves the loops that do not contain it, which are returned, and enters or repeats one whose
+    /// head it is.
+    pub fn arrive(&mut self, loops: &[LoopShape], node: NodeId) -> Vec<(usize, u64)> {
+        let left = self.leave(|index| !loops[index].body.contains(&node));
+        for (shape, count) in loops.iter().zip(&mut self.counts).filter(|(shape, _)| shape.head == node) {
+            let repeats = self.at.is_some_and(|from| shape.back.contains(&from));
+            let without_condition = u64::from(shape.condition.is_none());
+            match count {
+                Some(count) if repeats => *count += without_condition,
+                Some(_) => {}
+                None => *count = Some(without_condition),
+            }
+        }
+        self.at = Some(node);
+        left
+    }
+
+    /// An outcome may begin an iteration.
+    pub fn take(&mut self, loops: &[LoopShape], event: Event) {
+        for (shape, count) in loops.iter().zip(&mut self.counts) {
+            let begins = shape.condition.as_ref().is_some_and(|begins| begins.contains(&event));
+            if let (true, Some(count)) = (begins, count) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// The activation ends, and all its loops with it.
+    pub fn end(&mut self) -> Vec<(usize, u64)> {
+        self.leave(|_| true)
+    }
+
+    fn leave(&mut self, is_left: impl Fn(usize) -> bool) -> Vec<(usize, u64)> {
+        let counts = self.counts.iter_mut().enumerate().filter(|(index, _)| is_left(*index));
+        counts.filter_map(|(index, count)| count.take().map(|count| (index, count))).collect()
+    }
+}

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use branchwise_program::map::Map;
-use branchwise_program::{FunctionId, NodeId};
+use branchwise_program::map::{Event, Formula, Map};
+use branchwise_program::{FunctionId, MarkerId, NodeId};
 
 use crate::course::{Course, Step, Trace};
 use crate::graphs::Graphs;
-use crate::loops::LoopShape;
-use crate::{Goal, GoalId, GoalKind, Iterations};
+use crate::loops::{Laps, LoopShape};
+use crate::outcomes::value_after;
+use crate::{Goal, GoalId, GoalKind, Iterations, Needs};
 
 /// Knows the goals of one ledger that need it.
 #[derive(Debug, Clone)]
@@ -19,13 +20,18 @@ pub(crate) struct Observer {
     nodes: HashMap<(FunctionId, NodeId), Vec<GoalId>>,
     /// Calls by their node and their index there.
     calls: HashMap<(FunctionId, NodeId, usize), GoalId>,
-    loops: HashMap<FunctionId, Vec<WatchedLoop>>,
+    loops: HashMap<FunctionId, WatchedLoops>,
+    /// By the outcomes of the evaluation.
+    evaluations: HashMap<Vec<Event>, Vec<GoalId>>,
+    /// The decisions that are watched, by leaf.
+    formulas: HashMap<MarkerId, Arc<Formula>>,
 }
 
-#[derive(Debug, Clone)]
-struct WatchedLoop {
-    shape: LoopShape,
-    goals: HashMap<Iterations, GoalId>,
+/// The loops of a function.
+#[derive(Debug, Clone, Default)]
+struct WatchedLoops {
+    shapes: Vec<LoopShape>,
+    goals: HashMap<(usize, Iterations), GoalId>,
 }
 
 /// What a trace shows beside the goals of its events.
@@ -43,8 +49,9 @@ pub(crate) struct Observed {
 struct Activation {
     function: FunctionId,
     node: Option<NodeId>,
-    /// Iterations begun so far, of every watched loop that it is in.
-    iterations: Vec<Option<u64>>,
+    laps: Laps,
+    /// The evaluations that go on, by the first leaf of their decision.
+    evaluating: HashMap<MarkerId, Vec<Event>>,
 }
 
 impl Observer {
@@ -53,11 +60,16 @@ impl Observer {
         if goals.iter().all(Goal::is_an_event) {
             return None;
         }
-        let (nodes, calls, loops) = Default::default();
-        let mut observer = Observer { graphs: Arc::clone(graphs), nodes, calls, loops };
+        let (nodes, calls, loops, evaluations, formulas) = Default::default();
+        let mut observer = Observer { graphs: Arc::clone(graphs), nodes, calls, loops, evaluations, formulas };
         let mut calls_at: HashMap<(FunctionId, NodeId), usize> = HashMap::new();
         for (index, goal) in goals.iter().enumerate() {
             let id = GoalId(index as u32);
+            if let Needs::Evaluation(events) = &goal.needs {
+                observer.evaluations.entry(events.clone()).or_default().push(id);
+                observer.watch_decision(map, goal.function, events);
+                continue;
+            }
             match (goal.kind, goal.nodes().first()) {
                 (GoalKind::Loop(index, count), _) => observer.watch_loop(map, goal.function, index, count, id),
                 (GoalKind::Call, Some(&node)) => {
@@ -75,10 +87,27 @@ impl Observer {
     fn watch_loop(&mut self, map: &Map, function: FunctionId, index: usize, count: Iterations, id: GoalId) {
         let of_function = &map.functions[function];
         let watched = self.loops.entry(function).or_insert_with(|| {
-            let shape = |found| WatchedLoop { shape: LoopShape::of(map, of_function, found), goals: HashMap::new() };
-            of_function.loops.iter().map(shape).collect()
+            let shapes = of_function.loops.iter().map(|found| LoopShape::of(map, of_function, found));
+            WatchedLoops { shapes: shapes.collect(), goals: HashMap::new() }
         });
-        watched[index].goals.insert(count, id);
+        watched.goals.insert((index, count), id);
+    }
+
+    fn watch_decision(&mut self, map: &Map, function: FunctionId, events: &[Event]) {
+        let Some(first) = events.first().map(|event| event.marker) else { return };
+        if self.formulas.contains_key(&first) {
+            return;
+        }
+        let decisions = map.functions[function].decisions.iter();
+        for decision in decisions.filter(|decision| decision.formula.leaves().first() == Some(&first)) {
+            let formula = Arc::new(decision.formula.clone());
+            self.formulas.extend(formula.leaves().into_iter().map(|leaf| (leaf, Arc::clone(&formula))));
+        }
+    }
+
+    fn loops(&self, function: FunctionId) -> (&[LoopShape], Option<&WatchedLoops>) {
+        let watched = self.loops.get(&function);
+        (watched.map_or(&[], |watched| &watched.shapes), watched)
     }
 
     pub fn observe(&self, trace: &Trace<'_>) -> Observed {
@@ -92,12 +121,14 @@ impl Observer {
             }
             match step {
                 Step::Enter(function) => {
-                    let loops = self.loops.get(&function).map_or(0, Vec::len);
-                    stack.push(Activation { function, node: None, iterations: vec![None; loops] });
+                    let laps = Laps::of(self.loops(function).0);
+                    stack.push(Activation { function, node: None, laps, evaluating: HashMap::new() });
                 }
                 Step::Leave => {
-                    let ended = stack.pop();
-                    ended.into_iter().for_each(|mut activation| self.end_loops(&mut activation, None, &mut observed));
+                    if let Some(mut ended) = stack.pop() {
+                        let left = ended.laps.end();
+                        self.note_left(ended.function, &left, &mut observed);
+                    }
                 }
                 _ => {
                     let Some(activation) = stack.last_mut() else { continue };
@@ -117,8 +148,9 @@ impl Observer {
         match step {
             Step::Node(node) => {
                 observed.goals.extend(self.nodes.get(&(function, node)).into_iter().flatten());
-                self.end_loops(activation, Some(node), observed);
-                self.arrive(activation, node, observed);
+                let left = activation.laps.arrive(self.loops(function).0, node);
+                self.note_left(function, &left, observed);
+                self.note_many(activation, observed);
                 activation.node = Some(node);
             }
             Step::Call(nth) => {
@@ -126,55 +158,45 @@ impl Observer {
                 observed.goals.extend(call);
             }
             Step::Take(event) => {
-                let loops = self.loops.get(&function).into_iter().flatten().zip(&mut activation.iterations);
-                for (watched, iterations) in loops {
-                    let begins = watched.shape.condition.as_ref().is_some_and(|begins| begins.contains(&event));
-                    if let (true, Some(count)) = (begins, iterations) {
-                        *count += 1;
-                        watched.note_many(*count, observed);
-                    }
-                }
+                activation.laps.take(self.loops(function).0, event);
+                self.note_many(activation, observed);
+                self.evaluate(activation, event, observed);
             }
             Step::Enter(_) | Step::Leave => {}
         }
     }
 
-    /// Arriving at a head enters its loop, or repeats it.
-    fn arrive(&self, activation: &mut Activation, node: NodeId, observed: &mut Observed) {
-        let loops = self.loops.get(&activation.function).into_iter().flatten().zip(&mut activation.iterations);
-        for (watched, iterations) in loops.filter(|(watched, _)| watched.shape.head == node) {
-            let repeats = activation.node.is_some_and(|from| watched.shape.back.contains(&from));
-            let without_condition = u64::from(watched.shape.condition.is_none());
-            match iterations {
-                Some(count) if repeats => *count += without_condition,
-                Some(_) => {}
-                None => *iterations = Some(without_condition),
-            }
-            iterations.iter().for_each(|&count| watched.note_many(count, observed));
+    /// An outcome begins, continues or ends the evaluation of its decision.
+    fn evaluate(&self, activation: &mut Activation, event: Event, observed: &mut Observed) {
+        let Some(formula) = self.formulas.get(&event.marker) else { return };
+        let Some(&first) = formula.leaves().first() else { return };
+        let evaluation = activation.evaluating.entry(first).or_default();
+        if event.marker == first {
+            evaluation.clear();
+        }
+        evaluation.push(event);
+        if value_after(formula, event.marker, event.outcome == 1).is_some() {
+            observed.goals.extend(self.evaluations.get(evaluation).into_iter().flatten());
         }
     }
 
-    /// Loops that do not contain the next node, or all, are left.
-    fn end_loops(&self, activation: &mut Activation, next: Option<NodeId>, observed: &mut Observed) {
-        let loops = self.loops.get(&activation.function).into_iter().flatten().zip(&mut activation.iterations);
-        for (watched, iterations) in loops {
-            if next.is_some_and(|node| watched.shape.body.contains(&node)) {
-                continue;
-            }
-            let goal = match iterations.take() {
-                Some(0) => Iterations::Zero,
-                Some(1) => Iterations::One,
-                _ => continue,
+    /// The loops that were left after these iterations.
+    fn note_left(&self, function: FunctionId, left: &[(usize, u64)], observed: &mut Observed) {
+        let Some(watched) = self.loops(function).1 else { return };
+        for &(index, count) in left {
+            let iterations = match count {
+                0 => Iterations::Zero,
+                1 => Iterations::One,
+                _ => Iterations::Many,
             };
-            observed.goals.extend(watched.goals.get(&goal));
+            observed.goals.extend(watched.goals.get(&(index, iterations)));
         }
     }
-}
 
-impl WatchedLoop {
-    fn note_many(&self, count: u64, observed: &mut Observed) {
-        if count > 1 {
-            observed.goals.extend(self.goals.get(&Iterations::Many));
-        }
+    /// That there are two iterations or more is known before the loop ends.
+    fn note_many(&self, activation: &Activation, observed: &mut Observed) {
+        let Some(watched) = self.loops(activation.function).1 else { return };
+        let many = activation.laps.running().filter(|(_, count)| *count > 1);
+        observed.goals.extend(many.filter_map(|(index, _)| watched.goals.get(&(index, Iterations::Many))));
     }
 }

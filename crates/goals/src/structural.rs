@@ -5,6 +5,7 @@ use branchwise_program::map::{
 };
 use branchwise_program::{FunctionId, MarkerId, NodeId};
 
+use crate::combinations::{Cause, evaluations, pairs, value};
 use crate::loops::LoopShape;
 use crate::outcomes::deciding;
 use crate::{Criterion, Goal, GoalKind, Iterations, Needs, branch_goals};
@@ -21,6 +22,17 @@ pub fn goals(map: &Map, function: FunctionId, criterion: Criterion) -> Vec<Goal>
         Criterion::Function => vec![maker.entered()],
         Criterion::Call => maker.calls(),
         Criterion::Loop => maker.loops(),
+        Criterion::MultipleCondition => maker.combinations(),
+        Criterion::Mcdc => [maker.combinations(), maker.effects(Cause::Unique)].concat(),
+        Criterion::McdcMasking => [maker.combinations(), maker.effects(Cause::Masking)].concat(),
+        Criterion::MinimalAllConditions => [maker.conditions(), maker.switches()].concat(),
+        Criterion::MinimalAllDecisions => maker.decisions(),
+        // Their goals are found while paths are executed.
+        Criterion::AllPaths
+        | Criterion::KPath
+        | Criterion::MinimalAllPaths
+        | Criterion::EmptyElse
+        | Criterion::MaxIterations => Vec::new(),
     }
 }
 
@@ -53,6 +65,11 @@ impl Maker<'_> {
         goals
     }
 
+    fn switches(&self) -> Vec<Goal> {
+        let decisions = self.function.decisions.iter();
+        decisions.filter(|decision| decision.kind == DecisionKind::Switch).flat_map(|it| self.decision(it)).collect()
+    }
+
     fn decision(&self, decision: &Decision) -> Vec<Goal> {
         if let (DecisionKind::Switch, &[marker]) = (decision.kind, decision.formula.leaves().as_slice()) {
             return self.switch_ways(marker);
@@ -82,6 +99,38 @@ impl Maker<'_> {
             goals.push(taken(labels.len(), GoalKind::ImplicitDefault, marker.place, &marker.text));
         }
         goals
+    }
+
+    /// The decisions that are evaluated condition by condition.
+    fn evaluated(&self) -> impl Iterator<Item = &Decision> {
+        self.function.decisions.iter().filter(|decision| decision.kind != DecisionKind::Switch)
+    }
+
+    fn combinations(&self) -> Vec<Goal> {
+        let of_decision = |decision: &Decision| {
+            let goal = |evaluation: Vec<Event>| {
+                let outcome = |event: &Event| format!("{} {}", self.map.markers[event.marker].text, event.outcome == 1);
+                let text = evaluation.iter().map(outcome).collect::<Vec<_>>().join(", ");
+                let value = value(&decision.formula, &evaluation);
+                self.goal(GoalKind::Combination, value, decision.place, text, Needs::Evaluation(evaluation))
+            };
+            evaluations(&decision.formula).into_iter().map(goal).collect::<Vec<_>>()
+        };
+        self.evaluated().flat_map(of_decision).collect()
+    }
+
+    fn effects(&self, cause: Cause) -> Vec<Goal> {
+        let of_decision = |decision: &Decision| {
+            // Without evaluations there were too many of them.
+            let leaves = if evaluations(&decision.formula).is_empty() { Vec::new() } else { decision.formula.leaves() };
+            let goal = |leaf: MarkerId| {
+                let (place, text) = (self.map.markers[leaf].place, self.map.markers[leaf].text.clone());
+                let needs = Needs::Pairs(pairs(&decision.formula, leaf, cause));
+                self.goal(GoalKind::Effect, None, place, text, needs)
+            };
+            leaves.into_iter().map(goal).collect::<Vec<_>>()
+        };
+        self.evaluated().flat_map(of_decision).collect()
     }
 
     /// Statements with a node of their own, and those that are a decision.

@@ -6,7 +6,7 @@ use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
 use crate::emit::input_line;
-use crate::file_report::{FileReport, Totals};
+use crate::file_report::{Completeness, FileReport, Totals, completeness};
 use crate::findings::{Listed, listed};
 
 /// The table, the goals that are not covered and why, the findings, and where the suite was written.
@@ -17,6 +17,7 @@ pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style:
     section(&mut lines, "Disagreements (a fault of ours, please report)", disagreements(files));
     lines.push(String::new());
     lines.push(covered_line(files));
+    lines.extend(completeness_lines(files));
     if !written.is_empty() {
         lines.push(format!("Tests written to {}", written.join(", ")));
     }
@@ -49,6 +50,25 @@ fn covered_line(files: &[FileReport]) -> String {
         );
     }
     line
+}
+
+/// One line for each criterion other than `branch`, of which the line above tells.
+fn completeness_lines(files: &[FileReport]) -> Vec<String> {
+    let criteria = files.first().map_or(&[][..], |file| &file.report.criteria);
+    let line = |(index, criterion): (usize, &Criterion)| {
+        let units = files.iter().flat_map(|file| &file.report.functions);
+        let found: Vec<_> = units.map(|unit| completeness(criteria, unit).swap_remove(index)).collect();
+        let count = |of: fn(&Completeness) -> usize| found.iter().map(of).sum::<usize>();
+        let (open, within_bounds) = (count(|it| it.open.len()), count(|it| it.within_bounds.len()));
+        let words = match (open, within_bounds) {
+            (0, 0) => "complete: every goal is covered or infeasible".to_string(),
+            (0, _) => "complete within the bounds that are named above".to_string(),
+            _ => format!("not complete: {} unknown", counted(open, "goal")),
+        };
+        format!("{}: {words}", criterion.name())
+    };
+    let others = criteria.iter().enumerate().filter(|(_, criterion)| **criterion != Criterion::Branch);
+    others.map(line).collect()
 }
 
 /// What the goals are.

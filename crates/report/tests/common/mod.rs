@@ -144,7 +144,7 @@ impl Unit {
                 text,
                 needs: Needs::Outcome(marker),
             };
-            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict });
+            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict, pair: None });
         }
         marker
     }
