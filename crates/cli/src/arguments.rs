@@ -47,7 +47,7 @@ pub struct GenerateArguments {
     #[arg(long = "function", value_name = "NAME")]
     pub functions: Vec<String>,
 
-    /// Whose branches are goals [default: unit]
+    /// Whose conditions, statements and so on are goals [default: unit]
     #[arg(long, value_enum)]
     pub scope: Option<Scope>,
 
@@ -59,15 +59,16 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub aim: Option<Aim>,
 
-    /// What tests shall cover
-    #[arg(long, value_enum, default_value_t = Criterion::Branch)]
-    pub criterion: Criterion,
+    /// What tests shall cover; several criteria are set apart by commas
+    #[arg(long, value_enum, value_name = "CRITERION", value_delimiter = ',', default_values_t = [Criterion::Branch])]
+    pub criterion: Vec<Criterion>,
 
     /// How paths are chosen [default: hybrid]
     #[arg(long, value_enum)]
     pub strategy: Option<Strategy>,
 
-    /// How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
+    /// How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path)
+    /// [default: 2]
     #[arg(short = 'k', value_name = "N")]
     pub k: Option<u32>,
 
@@ -296,6 +297,66 @@ impl From<Aim> for branchwise_generate::AimAt {
 pub enum Criterion {
     /// Both outcomes of every condition and case label, as llvm-cov counts them
     Branch,
+    /// Every statement
+    Statement,
+    /// Both outcomes of every decision as a whole, and every way out of a switch
+    Decision,
+    /// Both outcomes of every leaf condition
+    Condition,
+    /// Both
+    #[value(name = "condition/decision")]
+    ConditionDecision,
+    /// Every function is entered
+    Function,
+    /// Every call is executed
+    Call,
+    /// Every loop makes no iteration, one, and more
+    Loop,
+    /// Every combination of outcomes with which a decision can be evaluated
+    MultipleCondition,
+    /// Every condition alone makes its decision true and false: two evaluations that differ in nothing else
+    Mcdc,
+    /// The same, where what has no effect may differ too
+    McdcMasking,
+    /// Every path, through all functions that run
+    AllPaths,
+    /// Every path with at most -k iterations of each loop
+    KPath,
+    /// Every path of the function, whatever happens inside connectives and calls
+    MinimalAllPaths,
+    /// Both outcomes of every leaf condition of the function itself, found breadth first
+    MinimalAllConditions,
+    /// Both outcomes of every decision of the function itself, found breadth first
+    MinimalAllDecisions,
+    /// Every path but those that skip all conditionals without an else where another does not
+    EmptyElse,
+    /// Every path but those that make fewer iterations of loops without a condition than another
+    MaxIterations,
+}
+
+impl From<Criterion> for branchwise_goals::Criterion {
+    fn from(criterion: Criterion) -> Self {
+        match criterion {
+            Criterion::Branch => Self::Branch,
+            Criterion::Statement => Self::Statement,
+            Criterion::Decision => Self::Decision,
+            Criterion::Condition => Self::Condition,
+            Criterion::ConditionDecision => Self::ConditionDecision,
+            Criterion::Function => Self::Function,
+            Criterion::Call => Self::Call,
+            Criterion::Loop => Self::Loop,
+            Criterion::MultipleCondition => Self::MultipleCondition,
+            Criterion::Mcdc => Self::Mcdc,
+            Criterion::McdcMasking => Self::McdcMasking,
+            Criterion::AllPaths => Self::AllPaths,
+            Criterion::KPath => Self::KPath,
+            Criterion::MinimalAllPaths => Self::MinimalAllPaths,
+            Criterion::MinimalAllConditions => Self::MinimalAllConditions,
+            Criterion::MinimalAllDecisions => Self::MinimalAllDecisions,
+            Criterion::EmptyElse => Self::EmptyElse,
+            Criterion::MaxIterations => Self::MaxIterations,
+        }
+    }
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use branchwise_frontend::LinkedFile;
 use branchwise_generate::{FunctionSettings, Settings};
+use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
 use crate::arguments::GenerateArguments;
@@ -111,8 +112,20 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
         k: arguments.k.unwrap_or(defaults.k),
+        criteria: criteria(arguments),
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
     }
+}
+
+/// Each once, in the order in which they were named.
+fn criteria(arguments: &GenerateArguments) -> Vec<Criterion> {
+    let mut criteria: Vec<Criterion> = Vec::new();
+    for criterion in arguments.criterion.iter().map(|&criterion| criterion.into()) {
+        if !criteria.contains(&criterion) {
+            criteria.push(criterion);
+        }
+    }
+    criteria
 }
 
 fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {

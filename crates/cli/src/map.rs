@@ -96,7 +96,8 @@ fn tree(arguments: &MapArguments, wanted: TreeGoal, function: &str) -> Result<Ex
         let id = find(map, function, &file.display().to_string())?;
         let goals = branch_goals(map, id);
         let TreeGoal { line, column, outcome } = wanted;
-        let is_wanted = |goal: &&Goal| (goal.place.line, goal.place.column, goal.outcome) == (line, column, outcome);
+        let is_wanted =
+            |goal: &&Goal| (goal.place.line, goal.place.column, goal.outcome) == (line, column, Some(outcome));
         let goal = goals.iter().find(is_wanted).ok_or_else(|| no_such_goal(wanted, function, &goals))?;
         let (routes, never) = (Routes::of(map), AtomicBool::new(false));
         let drawing =
@@ -112,8 +113,10 @@ fn tree(arguments: &MapArguments, wanted: TreeGoal, function: &str) -> Result<Ex
 }
 
 fn no_such_goal(TreeGoal { line, column, outcome }: TreeGoal, function: &str, goals: &[Goal]) -> CliError {
-    let places =
-        goals.iter().filter(|goal| goal.outcome).map(|goal| format!("{}:{}", goal.place.line, goal.place.column));
+    let places = goals
+        .iter()
+        .filter(|goal| goal.outcome == Some(true))
+        .map(|goal| format!("{}:{}", goal.place.line, goal.place.column));
     CliError::usage(format!("no outcome {line}:{column}:{outcome} in {function}()"))
         .with_hint(format!("its conditions and labels are at {}", places.collect::<Vec<_>>().join(", ")))
 }

@@ -10,6 +10,7 @@ use branchwise_frontend::{LinkedFile, Neighbours, Source};
 use branchwise_generate::{
     Progress, ReplaySummary, Report, Routes, Settings, Subject, UnitReport, Workers, Workplace, conclude,
 };
+use branchwise_goals::{Criterion, Structure};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_replay::Harness;
@@ -149,6 +150,7 @@ struct OpenFile {
     index: usize,
     loaded: Loaded,
     routes: Routes,
+    structure: Option<Arc<Structure>>,
     functions: Vec<FunctionId>,
     /// The first function that no thread has taken.
     next: AtomicUsize,
@@ -285,6 +287,7 @@ impl Schedule<'_> {
         Ok(OpenFile {
             index,
             routes: Routes::of(&loaded.program.map),
+            structure: self.structure(&loaded.program.map),
             next: AtomicUsize::new(0),
             harness,
             units: Mutex::new(functions.iter().map(|_| None).collect()),
@@ -292,6 +295,12 @@ impl Schedule<'_> {
             functions,
             loaded,
         })
+    }
+
+    /// Branches are seen in the marker log itself.
+    fn structure(&self, map: &Map) -> Option<Arc<Structure>> {
+        let branches_only = self.work.settings.criteria.iter().all(|&criterion| criterion == Criterion::Branch);
+        (!branches_only).then(|| Arc::new(Structure::of(map)))
     }
 
     /// Treats functions of a file until none is left, or none that another thread has not taken.
@@ -310,7 +319,8 @@ impl Schedule<'_> {
         let Some(harness) = &file.harness else { return Ok(()) };
         let own = lock(harness).share().map_err(|error| replay_error(&error))?;
         let settings = self.work.settings;
-        let subject = Subject { program: &file.loaded.program, settings, routes: file.routes.clone() };
+        let (routes, structure) = (file.routes.clone(), file.structure.clone());
+        let subject = Subject { program: &file.loaded.program, settings, routes, structure };
         let mut place = Workplace::new(&subject, own, workers.cloned());
         while let Some(index) = file.take() {
             let unit = place.generate(file.functions[index], &mut |event| (self.show)(&event));
@@ -348,7 +358,12 @@ impl Schedule<'_> {
             Stage::Done(result) => Some(result.map(|file| *file)),
             Stage::Open(file) if file.functions.is_empty() => {
                 let replay = ReplaySummary { compiler: self.compiler.clone(), ..ReplaySummary::default() };
-                let report = Report { functions: Vec::new(), replay, lists_findings: true };
+                let report = Report {
+                    functions: Vec::new(),
+                    replay,
+                    lists_findings: true,
+                    criteria: self.work.settings.criteria.clone(),
+                };
                 Some(Ok(self.generated(&file, report, &[])))
             }
             Stage::Waiting | Stage::Open(_) => None,

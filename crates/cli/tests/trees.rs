@@ -36,7 +36,7 @@ fn with_trees<T>(
     let never = AtomicBool::new(false);
     let mut trees = GoalTrees::of(program, &routes, function, &never).expect("a driver");
     let goals = branch_goals(&program.map, function);
-    let goal = goals.iter().find(|goal| goal.text == condition && goal.outcome == outcome).expect("the goal");
+    let goal = goals.iter().find(|goal| goal.text == condition && goal.outcome == Some(outcome)).expect("the goal");
     look(&mut trees, goal)
 }
 

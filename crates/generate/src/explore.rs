@@ -1,6 +1,6 @@
 //! One round of exploration: execute, remember what was not taken, solve for it, execute again.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_search::{
-    Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
+    Branch, Candidate, Choice, DepthFirst, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
 };
 use branchwise_symbolic::{
     Alternative, AlternativeKind, Caveats, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
@@ -20,10 +20,12 @@ use branchwise_symbolic::{
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
+use crate::replayed::{called, predicted_trace};
 use crate::result::TreeWork;
 use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
 mod faults;
+mod paths;
 mod returns;
 mod seeds;
 mod trees;
@@ -176,6 +178,14 @@ pub(crate) struct Limitations {
     pub out_of_memory: bool,
     /// All ways were followed at once, not one path after the other.
     pub united: bool,
+    /// The marker log of a path did not tell all that it did.
+    pub lost: bool,
+    /// A path may have run functions without leaving a trace.
+    pub unseen: bool,
+    /// Goals that a path may have reached behind its last event.
+    pub doubtful: BTreeSet<GoalId>,
+    /// Every path that is a goal was looked for.
+    pub followed_paths: bool,
 }
 
 /// A point behind which something was not explored, and why. It matters for the goals that can follow it.
@@ -281,6 +291,7 @@ pub(crate) struct Exploration<'a, 'p> {
     solver: Solver,
     tree: Tree,
     frontier: Frontier,
+    paths: Option<DepthFirst>,
     ledger: &'a mut Ledger,
     /// What leads to each node of the tree.
     knowledge: Vec<Knowledge>,
@@ -346,7 +357,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             workers: means.workers.clone(),
             solver: budget.solver(means.workers.clone(), Limits::default()),
             tree: Tree::new(),
-            frontier: Frontier::new(guidance, budget.settings.seed),
+            frontier: frontier(guidance, budget.settings),
+            paths: None,
             ledger,
             knowledge: Vec::new(),
             findings: budget.settings.findings,
@@ -386,10 +398,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 self.unite(budget, on_goals);
                 continue;
             }
-            let solved = match self.frontier.next(&self.tree, self.ledger) {
+            let solved = match self.next_candidate() {
                 Some(candidate) => self.solve(candidate).map(|model| (candidate, model)),
                 None => match self.undecided.pop_front() {
-                    Some(candidate) if self.ledger.open() > 0 => {
+                    Some(candidate) if self.has_open_goals() => {
                         self.solve_patiently(candidate, budget).map(|model| (candidate, model))
                     }
                     _ => break,
@@ -441,7 +453,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             };
             self.obstacle(ObstacleKind::Unsolved { condition, reason }, candidate);
         }
-        for candidate in self.frontier.remaining(&self.tree) {
+        for candidate in self.remaining() {
             self.obstacle(rest.clone(), candidate);
         }
     }
@@ -557,11 +569,12 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let inserted = self.insert(&path, &model);
         self.note_end(&path, budget);
         self.frontier.add(&self.tree, self.ledger, &inserted);
+        self.add_path(&path, &inserted);
         if self.is_no_test(&path) {
             return;
         }
         self.counters.accepted += 1;
-        let fresh = self.ledger.note(&path.events);
+        let fresh = self.note_trace(&path);
         if !fresh.is_empty() {
             self.last_progress = budget.steps;
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
@@ -573,6 +586,16 @@ impl<'a, 'p> Exploration<'a, 'p> {
         } else {
             self.counters.redundant += 1;
         }
+    }
+
+    /// The goals that the path reaches first.
+    fn note_trace(&mut self, path: &Path) -> Vec<GoalId> {
+        let calls = called(path, self.session.function);
+        let noted = self.ledger.note_trace(&predicted_trace(path, &calls));
+        self.limitations.lost |= noted.lost;
+        self.limitations.unseen |= noted.unseen;
+        self.limitations.doubtful.extend(noted.doubtful);
+        noted.fresh
     }
 
     /// Inputs that break a precondition, or that no test can have.
@@ -757,6 +780,15 @@ type Cut = (Site, Vec<Position>);
 fn cut_at(site: Site, positions: &[branchwise_symbolic::Position]) -> Cut {
     let waiting = positions.split_last().map_or(&[][..], |(_, waiting)| waiting);
     (site, waiting.iter().map(position).collect())
+}
+
+/// Breadth first where all criteria ask for that.
+fn frontier(guidance: Guidance, settings: &Settings) -> Frontier {
+    let frontier = Frontier::new(guidance, settings.seed);
+    match settings.criteria.iter().all(|criterion| criterion.is_minimal_on_arcs()) {
+        true => frontier.breadth_first(),
+        false => frontier,
+    }
 }
 
 /// Whether an open goal can follow an outcome taken here, or going on without one.

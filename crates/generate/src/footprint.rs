@@ -41,6 +41,11 @@ impl Footprint {
         self.bytes += ASKED * constraints as u64;
     }
 
+    /// Events of a path that are kept beside the tree.
+    pub(crate) fn add_events(&mut self, events: usize) {
+        self.bytes += EVENT * events as u64;
+    }
+
     pub(crate) fn add_suspect(&mut self) {
         self.bytes += SUSPECT;
     }

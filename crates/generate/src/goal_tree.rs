@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use branchwise_constraints::{Answer, Model, Solver, SolverSettings, TermId, Terms};
 use branchwise_goals::{Goal, Ledger};
 use branchwise_program::map::{Event, Map, MarkerKind};
-use branchwise_program::{FunctionId, Program};
+use branchwise_program::{FunctionId, MarkerId, Program};
 use branchwise_search::{Guidance, Routes};
 use branchwise_symbolic::{ExecutionTree, Fate, Quest, RunLimits, Session, TreeLimits, UnionLimits};
 
@@ -74,14 +74,16 @@ pub(crate) fn tree_of(
     session.execution_tree(Quest { watched, matters: &matters, solver }, k, &limits)
 }
 
-/// Those that reach the goal.
+/// The events that alone reach the goal.
 pub(crate) fn outcomes(map: &Map, goal: &Goal) -> impl Iterator<Item = Event> {
-    let count = match &map.markers[goal.marker].kind {
+    let count = |marker: MarkerId| match &map.markers[marker].kind {
         MarkerKind::Condition { .. } => 2,
         MarkerKind::Switch { labels, .. } => labels.len() as u32 + 1,
     };
+    let events = goal.markers().into_iter();
+    let events = events.flat_map(move |marker| (0..count(marker)).map(move |outcome| Event { marker, outcome }));
     let goal = goal.clone();
-    (0..count).map(move |outcome| Event { marker: goal.marker, outcome }).filter(move |&event| goal.reached_by(event))
+    events.filter(move |&event| goal.reached_by(event))
 }
 
 /// A tree as text, for whoever draws it.

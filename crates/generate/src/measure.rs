@@ -1,23 +1,24 @@
 //! The suites measured by llvm-cov, and compared with what the marker logs say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use branchwise_goals::{Goal, Verdict};
+use branchwise_goals::{Criterion, Goal, Verdict, branch_goals};
 use branchwise_program::FunctionId;
-use branchwise_program::map::{Map, Place};
+use branchwise_program::map::{Event, Map, Place};
 use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, ReplayError, TestCase};
 
-use crate::result::{Disagreement, FunctionReport, ReplaySummary};
+use crate::result::{Disagreement, FunctionReport, GoalReport, ReplaySummary};
 use crate::settings::Scope;
+use crate::unit::Subject;
 
 /// Runs every suite on the instrumented build and sums up; differences become disagreements.
 pub(crate) fn measure(
-    map: &Map,
+    subject: &Subject<'_>,
     harness: &mut Harness,
     reports: &[FunctionReport],
-    scope: Scope,
 ) -> Result<ReplaySummary, ReplayError> {
+    let (map, scope) = (&subject.program.map, subject.settings.scope);
     let mut summary = ReplaySummary::default();
     let suites: Vec<(FunctionId, Vec<TestCase>)> = reports
         .iter()
@@ -29,9 +30,10 @@ pub(crate) fn measure(
     };
     for (index, report) in reports.iter().enumerate() {
         let coverage = if coverages.len() == 1 { &coverages[0] } else { &coverages[index] };
-        let mut compared = compare(map, report, coverage);
+        let shown = Shown { report, outcomes: branch_outcomes(subject, report) };
+        let mut compared = compare(map, &shown, coverage);
         if !compared.disagreements.is_empty() && report.tests.len() > 1 {
-            compared = compare(map, report, &one_by_one(harness, report)?);
+            compared = compare(map, &shown, &one_by_one(harness, report)?);
         }
         summary.add(compared);
     }
@@ -49,9 +51,30 @@ fn one_by_one(harness: &mut Harness, report: &FunctionReport) -> Result<Coverage
     Ok(whole)
 }
 
-fn compare(map: &Map, report: &FunctionReport, coverage: &Coverage) -> ReplaySummary {
+/// The branch outcomes that llvm-cov should know, and whether the marker logs of the suite show them.
+struct Shown<'a> {
+    report: &'a FunctionReport,
+    outcomes: Vec<(Goal, bool)>,
+}
+
+fn branch_outcomes(subject: &Subject<'_>, report: &FunctionReport) -> Vec<(Goal, bool)> {
+    let is_covered = |goal: &GoalReport| matches!(goal.verdict, Verdict::Covered { .. });
+    if subject.settings.criteria.contains(&Criterion::Branch) {
+        let goals = report.goals.iter().filter(|goal| goal.goal.criterion == Criterion::Branch);
+        return goals.map(|goal| (goal.goal.clone(), is_covered(goal))).collect();
+    }
+    let functions = match subject.settings.scope {
+        Scope::Unit => vec![report.function],
+        Scope::Reachable => subject.routes.reachable(report.function),
+    };
+    let goals = functions.into_iter().flat_map(|function| branch_goals(&subject.program.map, function));
+    let taken: HashSet<Event> = report.tests.iter().flat_map(|test| test.path.iter().copied()).collect();
+    goals.map(|goal| (goal.clone(), taken.iter().any(|&event| goal.reached_by(event)))).collect()
+}
+
+fn compare(map: &Map, shown: &Shown<'_>, coverage: &Coverage) -> ReplaySummary {
     let mut summary = ReplaySummary::default();
-    Comparison { map, report, coverage, summary: &mut summary }.run();
+    Comparison { map, shown, coverage, summary: &mut summary }.run();
     summary
 }
 
@@ -70,15 +93,15 @@ type Key = (PathBuf, u32, u32, bool);
 
 struct Comparison<'a> {
     map: &'a Map,
-    report: &'a FunctionReport,
+    shown: &'a Shown<'a>,
     coverage: &'a Coverage,
     summary: &'a mut ReplaySummary,
 }
 
 impl Comparison<'_> {
     fn run(&mut self) {
-        let mut functions: Vec<FunctionId> = self.report.goals.iter().map(|goal| goal.goal.function).collect();
-        functions.push(self.report.function);
+        let mut functions: Vec<FunctionId> = self.shown.outcomes.iter().map(|(goal, _)| goal.function).collect();
+        functions.push(self.shown.report.function);
         functions.sort();
         functions.dedup();
         for function in functions {
@@ -89,11 +112,11 @@ impl Comparison<'_> {
     fn function(&mut self, function: FunctionId) {
         let mut outcomes: BTreeMap<Key, Outcomes> = BTreeMap::new();
         let never_run = self.map.never_run(function);
-        for goal in self.report.goals.iter().filter(|goal| goal.goal.function == function) {
-            let entry = outcomes.entry(self.key(&goal.goal)).or_default();
+        for (goal, covered) in self.shown.outcomes.iter().filter(|(goal, _)| goal.function == function) {
+            let entry = outcomes.entry(self.key(goal)).or_default();
             entry.goals += 1;
-            entry.covered_goals += u64::from(matches!(goal.verdict, Verdict::Covered { .. }));
-            entry.never_run += u64::from(never_run.contains(&goal.goal.marker));
+            entry.covered_goals += u64::from(*covered);
+            entry.never_run += u64::from(goal.markers().iter().any(|marker| never_run.contains(marker)));
         }
         if let Some(measured) = self.coverage.function_named(&self.map.functions[function].symbol) {
             count_regions(measured, &mut outcomes);
@@ -107,7 +130,7 @@ impl Comparison<'_> {
 
     fn key(&self, goal: &Goal) -> Key {
         let Place { file, line, column } = goal.spelled;
-        (absolute(&self.map.files[file].path), line, column, goal.outcome)
+        (absolute(&self.map.files[file].path), line, column, goal.outcome == Some(true))
     }
 
     fn compare(&mut self, function: FunctionId, key: &Key, outcome: &Outcomes) {
@@ -137,7 +160,7 @@ impl Comparison<'_> {
     /// A run that ends inside a call credits outcomes that were never taken: llvm-cov derives counts by subtraction. What
     /// is not defined may go other ways in the build that llvm-cov measures.
     fn all_returned(&self) -> bool {
-        self.report.tests.iter().all(|test| test.observation.end == NativeEnd::Returned && !test.undefined)
+        self.shown.report.tests.iter().all(|test| test.observation.end == NativeEnd::Returned && !test.undefined)
     }
 
     fn disagree(&mut self, function: FunctionId, what: String) {

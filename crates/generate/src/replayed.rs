@@ -1,6 +1,7 @@
 //! Attempts after their native run, and whether it was as predicted.
 
-use branchwise_goals::{GoalId, Ledger};
+use branchwise_goals::{GoalId, Ledger, Trace, TraceEnd};
+use branchwise_program::FunctionId;
 use branchwise_replay::{Blob, Harness, NativeEnd, Observation, ReplayError};
 use branchwise_symbolic::{FaultKind, Output, Path, PathEnd};
 
@@ -23,13 +24,37 @@ pub(crate) fn replay(
     let cases: Vec<_> = attempts.iter().map(|attempt| attempt.case.clone()).collect();
     let observations = harness.run(&cases)?;
     let replayed = attempts.into_iter().zip(observations).map(|(attempt, observation)| {
-        let events = &observation.events[..observation.events.len().min(defined_events(&attempt.path))];
-        let mut covers: Vec<GoalId> = events.iter().flat_map(|&event| ledger.reached_by(event)).collect();
-        covers.sort();
-        covers.dedup();
+        let calls = called(&attempt.path, attempt.case.function);
+        let covers = ledger.reached_by_trace(&native_trace(&attempt.path, &calls, &observation)).into_iter().collect();
         Replayed { attempt, observation, covers }
     });
     Ok(replayed.collect())
+}
+
+/// The functions that a test calls on this path, the one under test last.
+pub(crate) fn called(path: &Path, unit: FunctionId) -> Vec<FunctionId> {
+    path.calls.iter().copied().chain([unit]).collect()
+}
+
+/// The marker log that a path predicts.
+pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Trace<'a> {
+    let end = match path.end {
+        PathEnd::Returned => TraceEnd::Returned,
+        PathEnd::Exited { .. } => TraceEnd::Exited,
+        _ => TraceEnd::Stopped,
+    };
+    Trace { calls, events: &path.events, end }
+}
+
+fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observation) -> Trace<'a> {
+    let events = &native.events[..native.events.len().min(defined_events(path))];
+    let end = match native.end {
+        _ if native.truncated || events.len() < native.events.len() => TraceEnd::Stopped,
+        NativeEnd::Returned => TraceEnd::Returned,
+        NativeEnd::Exited(_) => TraceEnd::Exited,
+        _ => TraceEnd::Stopped,
+    };
+    Trace { calls, events, end }
 }
 
 /// How many events of a native run count: where a value that was never written decides, another build takes other ways.

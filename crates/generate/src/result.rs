@@ -1,6 +1,6 @@
 //! What generation hands to reports.
 
-use branchwise_goals::{Goal, GoalId, TestId, Verdict};
+use branchwise_goals::{Criterion, Goal, GoalId, TestId, Verdict};
 use branchwise_program::FunctionId;
 use branchwise_program::map::{Event, Place};
 use branchwise_replay::{Observation, TestCase};
@@ -12,6 +12,8 @@ pub struct Report {
     pub replay: ReplaySummary,
     /// Whether the user wants to see findings. What tests of the suite show is known in any case.
     pub lists_findings: bool,
+    /// What the tests were made to cover.
+    pub criteria: Vec<Criterion>,
 }
 
 /// The result for one unit under test.
@@ -47,6 +49,8 @@ pub struct GoalReport {
     pub id: GoalId,
     pub goal: Goal,
     pub verdict: Verdict,
+    /// The two evaluations of a decision that show it together, where that is how it is shown.
+    pub pair: Option<[String; 2]>,
 }
 
 /// A test of the minimised suite.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use branchwise_goals::Criterion;
+
 /// Limits and choices of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -21,6 +23,8 @@ pub struct Settings {
     pub worker: Option<PathBuf>,
     pub interrupt: Arc<AtomicBool>,
     pub scope: Scope,
+    /// What tests shall cover.
+    pub criteria: Vec<Criterion>,
     pub findings: FindingsMode,
     pub strategy: Strategy,
     pub aim: AimAt,
@@ -106,6 +110,7 @@ impl Default for Settings {
             worker: None,
             interrupt: Arc::default(),
             scope: Scope::Unit,
+            criteria: vec![Criterion::Branch],
             findings: FindingsMode::Search,
             strategy: Strategy::Hybrid,
             aim: AimAt::default(),

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use branchwise_constraints::Workers;
-use branchwise_goals::{Aim, Goal, GoalId, Ledger, TestId, UnknownReason, Verdict, branch_goals};
+use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
 use branchwise_program::code::Location;
 use branchwise_program::map::Place;
 use branchwise_program::{FunctionId, Program};
@@ -14,6 +15,7 @@ use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
 use crate::confirm::confirm;
+use crate::effects::Effects;
 use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
@@ -37,6 +39,8 @@ pub struct Subject<'a> {
     pub settings: &'a Settings,
     /// Those of the program's map.
     pub routes: Routes,
+    /// What criteria other than `branch` need to know of the program.
+    pub structure: Option<Arc<Structure>>,
 }
 
 /// What was found for one function, before its suite was measured together with the others'.
@@ -83,12 +87,17 @@ pub fn conclude(
         disagreements.extend(unit.disagreements);
     }
     on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
-    let measured = measure(&subject.program.map, harness, &functions, subject.settings.scope);
+    let measured = measure(subject, harness, &functions);
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
     replay.compiler = compiler;
     disagreements.append(&mut replay.disagreements);
     replay.disagreements = disagreements;
-    Report { functions, replay, lists_findings: subject.settings.findings != FindingsMode::None }
+    Report {
+        functions,
+        replay,
+        lists_findings: subject.settings.findings != FindingsMode::None,
+        criteria: subject.settings.criteria.clone(),
+    }
 }
 
 /// The suites could not be measured: what was found is kept, and the report says so.
@@ -110,7 +119,7 @@ impl<'a> Unit<'_, 'a> {
     fn run(&mut self, on_progress: &mut dyn FnMut(Progress)) -> FunctionReport {
         let function = &self.place.subject.program.map.functions[self.function];
         let name = function.name.clone();
-        let mut ledger = Ledger::new(self.goals());
+        let mut ledger = self.ledger();
         let aim = self.aim();
         if self.place.subject.settings.aim == AimAt::Unconstrained {
             ledger.aim_at(&aim.outcomes);
@@ -153,15 +162,27 @@ impl<'a> Unit<'_, 'a> {
         Trouble { what, fault_of_ours: false, fault_of_input }
     }
 
-    fn goals(&self) -> Vec<branchwise_goals::Goal> {
-        let Subject { program, settings, routes } = self.place.subject;
-        match settings.scope {
-            Scope::Unit => branch_goals(&program.map, self.function),
-            Scope::Reachable => {
-                let functions = routes.reachable(self.function).into_iter();
-                functions.flat_map(|function| branch_goals(&program.map, function)).collect()
-            }
+    fn ledger(&self) -> Ledger {
+        let Subject { program, settings, structure, .. } = self.place.subject;
+        let criteria = (settings.criteria.as_slice(), u64::from(settings.k));
+        match structure {
+            None => Ledger::new(self.goals()),
+            Some(structure) => Ledger::observing(self.goals(), &program.map, self.function, criteria, structure),
         }
+    }
+
+    fn goals(&self) -> Vec<Goal> {
+        let Subject { program, settings, routes, .. } = self.place.subject;
+        let own = [self.function];
+        let functions = match settings.scope {
+            Scope::Unit => own.to_vec(),
+            Scope::Reachable => routes.reachable(self.function),
+        };
+        let of_criterion = |&criterion: &Criterion| {
+            let functions = if criterion.is_minimal_on_arcs() { &own } else { functions.as_slice() };
+            functions.iter().flat_map(move |&function| goals(&program.map, function, criterion)).collect::<Vec<_>>()
+        };
+        settings.criteria.iter().flat_map(of_criterion).collect()
     }
 
     fn aim(&self) -> Aim {
@@ -215,6 +236,9 @@ impl<'a> Unit<'_, 'a> {
             let share = round_share(&budget);
             let found = Found { counters, faults: &mut faults };
             let mut exploration = Exploration::new(session, &means, ledger, found, bounds, &budget);
+            if rounds.is_empty() {
+                exploration.follow_paths();
+            }
             exploration.run(&attempts, &mut budget, share, on_goals);
             attempts.append(&mut exploration.attempts);
             let mut limitations = std::mem::take(&mut exploration.limitations);
@@ -280,29 +304,48 @@ impl<'a> Unit<'_, 'a> {
     ) -> FunctionReport {
         let Subject { program, routes, .. } = self.place.subject;
         let function = self.function;
+        let dropped = ledger.dropped();
+        let effects = Effects::shown(ledger, &replayed);
+        let mut replayed = replayed;
+        let reached: BTreeSet<GoalId> = replayed.iter().flat_map(|test| test.covers.iter().copied()).collect();
+        for test in &mut replayed {
+            test.covers.retain(|goal| !dropped.contains(goal));
+            effects.keep_pairs(&mut test.covers);
+        }
         let coverers: Vec<Coverer<'_>> =
             replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
         let kept = minimise(&coverers);
-        let tests = suite(&replayed, &kept);
+        let mut tests = suite(&replayed, &kept);
         let findings = findings(program, &replayed, &kept);
         let closest =
             tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
-        let goal_functions: BTreeSet<FunctionId> = ledger.goals().map(|(_, goal)| goal.function).collect();
-        let never_run = goal_functions.into_iter().flat_map(|function| program.map.never_run(function)).collect();
-        let judge = Judge { program, routes, function, never_run, rounds, counters, closest };
+        let judge = Judge { program, routes, function, rounds, counters, closest };
         if let Some(trouble) = unsatisfied(&judge) {
             return FunctionReport { work: work(counters), ..troubled(function, ledger, trouble) };
         }
         let verdict = |id: GoalId| {
             let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
-            match (by.is_empty(), ledger.is_reached(id)) {
+            match (by.is_empty() && !reached.contains(&id), ledger.is_reached(id)) {
                 (false, _) => Verdict::Covered { tests: by },
                 (true, true) => not_reproduced(counters, closest),
-                (true, false) => judge.unreached(ledger.goal(id)),
+                (true, false) => judge.unreached(id, ledger.goal(id)),
             }
         };
-        let goal = |(id, goal): (GoalId, &Goal)| GoalReport { id, goal: goal.clone(), verdict: verdict(id) };
-        let goals = ledger.goals().map(goal).collect();
+        let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
+            Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
+            Some(_) if ledger.is_reached(id) => not_reproduced(counters, closest),
+            Some(derived) => derived,
+            None => verdict(id),
+        };
+        let is_reported = |(id, goal): &(GoalId, &Goal)| !dropped.contains(id) && !goal.is_part();
+        let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
+            id,
+            goal: goal.clone(),
+            verdict: of_goal(id),
+            pair: effects.pair(id),
+        };
+        let goals = ledger.goals().filter(is_reported).map(goal).collect();
+        effects.name_goals(&mut tests);
         FunctionReport { function, goals, tests, findings, work: work(counters), trouble: None }
     }
 }
@@ -334,7 +377,8 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
     let reason =
         UnknownReason { reason: trouble.what.clone(), blocking: None, paths: 0, solver_calls: 0, closest: None };
     let unknown = || Verdict::Unknown(reason.clone());
-    let goals = ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: unknown() }).collect();
+    let goals = ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: unknown(), pair: None });
+    let goals = goals.filter(|report| !report.goal.is_part()).collect();
     FunctionReport {
         function,
         goals,

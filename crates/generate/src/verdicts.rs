@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use branchwise_goals::{Bound, Evidence, Goal, Ledger, TestId, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Evidence, Goal, GoalId, GoalKind, Ledger, TestId, UnknownReason, Verdict};
 use branchwise_program::code::Location;
 use branchwise_program::map::FeedOrigin;
-use branchwise_program::{FunctionId, MarkerId, Program};
+use branchwise_program::{FunctionId, Program};
 use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
@@ -22,8 +22,6 @@ pub(crate) struct Judge<'a> {
     pub program: &'a Program,
     pub routes: &'a Routes,
     pub function: FunctionId,
-    /// Markers of the goals that no way of the graph leads to.
-    pub never_run: BTreeSet<MarkerId>,
     /// Of every round, the last one with the largest bounds.
     pub rounds: &'a [Limitations],
     pub counters: &'a Counters,
@@ -33,7 +31,7 @@ pub(crate) struct Judge<'a> {
 impl Judge<'_> {
     /// The verdict for a goal that no test of the exploration reached. Where the last round was not finished, what the
     /// one before it showed within its own bounds still holds.
-    pub(crate) fn unreached(&self, goal: &Goal) -> Verdict {
+    pub(crate) fn unreached(&self, id: GoalId, goal: &Goal) -> Verdict {
         if self.never_runs(goal) {
             return Verdict::Infeasible(Evidence {
                 proof: "it stands in code that never runs: no way of the control-flow graph leads there".to_string(),
@@ -42,8 +40,19 @@ impl Judge<'_> {
                 assumptions: Vec::new(),
             });
         }
+        if let Some(reason) = self.why_unseen(id, goal) {
+            return self.unknown(reason.to_string(), None);
+        }
         let guidance = Guidance::new(self.routes, self.function, &Ledger::new(vec![goal.clone()]));
-        let verdicts = self.rounds.iter().rev().map(|round| self.after_round(round, &guidance));
+        // Following all ways at once looks at events only.
+        let fits = |round: &&Limitations| match goal.kind {
+            GoalKind::OtherPaths => round.followed_paths,
+            _ => goal.is_an_event() || !round.united,
+        };
+        let in_the_way = |obstacle: &Obstacle| {
+            goal.kind == GoalKind::OtherPaths || guidance.after(&obstacle.branch, &obstacle.positions).is_some()
+        };
+        let verdicts = self.rounds.iter().rev().filter(fits).map(|round| self.after_round(round, &in_the_way));
         // Of equally strong verdicts the first, which is that of the last round.
         let strongest = verdicts.min_by_key(|verdict| match verdict {
             Verdict::Covered { .. } | Verdict::Infeasible(_) => 0,
@@ -55,12 +64,11 @@ impl Judge<'_> {
 
     /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
     fn never_runs(&self, goal: &Goal) -> bool {
-        self.never_run.contains(&goal.marker) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
+        goal.never_runs(&self.program.map) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
     }
 
-    fn after_round(&self, round: &Limitations, guidance: &Guidance) -> Verdict {
-        let in_the_way = |obstacle: &&Obstacle| guidance.after(&obstacle.branch, &obstacle.positions).is_some();
-        let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(in_the_way).collect();
+    fn after_round(&self, round: &Limitations, in_the_way: &dyn Fn(&Obstacle) -> bool) -> Verdict {
+        let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(|obstacle| in_the_way(obstacle)).collect();
         if let Some((reason, blocking)) = self.what_stopped_us(round, &obstacles) {
             return self.unknown(reason, blocking);
         }
@@ -71,6 +79,22 @@ impl Judge<'_> {
         } else {
             Verdict::InfeasibleWithinBounds { bounds, evidence }
         }
+    }
+
+    /// Why a path may have reached a goal unnoticed, where whole traces tell and not events.
+    fn why_unseen(&self, id: GoalId, goal: &Goal) -> Option<&'static str> {
+        if goal.is_an_event() {
+            return None;
+        }
+        let any = |what: &dyn Fn(&Limitations) -> bool| self.rounds.iter().any(what);
+        if any(&|round| round.doubtful.contains(&id)) {
+            return Some("only runs that were stopped on their way may have reached it");
+        }
+        if any(&|round| round.lost) {
+            return Some("a path could not be followed from condition to condition");
+        }
+        let elsewhere = goal.function != self.function && any(&|round| round.unseen);
+        elsewhere.then_some("a call through a pointer, or into code without markers, may run it without a trace")
     }
 
     /// Why no input was accepted, where all were rejected; `None` if the preconditions cannot be satisfied.

@@ -3,7 +3,7 @@
 use branchwise_program::map::{Label, LabelValues, Map, Marker, MarkerKind};
 use branchwise_program::{FunctionId, MarkerId};
 
-use crate::{Goal, GoalKind};
+use crate::{Criterion, Goal, GoalKind, Needs};
 
 /// The branch outcomes of one function in source order, true before false.
 pub fn branch_goals(map: &Map, function: FunctionId) -> Vec<Goal> {
@@ -39,9 +39,10 @@ fn switch_goals(id: MarkerId, marker: &Marker, labels: &[Label], default_counted
 fn both_outcomes(id: MarkerId, marker: &Marker, kind: GoalKind) -> [Goal; 2] {
     [true, false].map(|outcome| Goal {
         function: marker.function,
+        criterion: Criterion::Branch,
         kind,
-        marker: id,
-        outcome,
+        outcome: Some(outcome),
+        needs: Needs::Outcome(id),
         place: marker.place,
         spelled: marker.spelled,
         text: marker.text.clone(),

@@ -1,11 +1,15 @@
 //! The ledger: which goals there are and what is known of each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use branchwise_program::MarkerId;
-use branchwise_program::map::Event;
+use branchwise_program::map::{Event, Map};
+use branchwise_program::{FunctionId, MarkerId, NodeId};
 
-use crate::{Goal, GoalId, GoalKind};
+use crate::course::Trace;
+use crate::observer::Observer;
+use crate::paths::{Paths, Structure};
+use crate::{Criterion, Goal, GoalId, GoalKind, Needs};
 
 /// The goals of one unit under test and which of them a trace has reached.
 #[derive(Debug, Clone)]
@@ -16,13 +20,42 @@ pub struct Ledger {
     aimed: Vec<bool>,
     by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
     open: usize,
+    observer: Option<Observer>,
+    paths: Vec<Paths>,
+    /// Goals that two others show together.
+    effects: Vec<Effect>,
+    /// Parts of goals that are reached: nobody needs them any more.
+    retired: Vec<bool>,
+}
+
+/// A goal that is reached where both goals of one pair are.
+#[derive(Debug, Clone)]
+pub struct Effect {
+    pub goal: GoalId,
+    pub pairs: Vec<(GoalId, GoalId)>,
+}
+
+/// What a trace added to a ledger.
+#[derive(Debug, Default)]
+pub struct Noted {
+    /// The goals that it reaches first.
+    pub fresh: Vec<GoalId>,
+    /// Those that it may have reached before something stopped it.
+    pub doubtful: BTreeSet<GoalId>,
+    /// It could not be followed to its end: it may have reached more goals than events tell of.
+    pub lost: bool,
+    /// It may have run functions without leaving a trace.
+    pub unseen: bool,
 }
 
 impl Ledger {
+    /// Events alone tell whether these goals are reached; what needs more is never.
     pub fn new(goals: Vec<Goal>) -> Self {
         let mut by_marker: BTreeMap<MarkerId, Vec<GoalId>> = BTreeMap::new();
         for (index, goal) in goals.iter().enumerate() {
-            by_marker.entry(goal.marker).or_default().push(GoalId(index as u32));
+            for marker in goal.markers() {
+                by_marker.entry(marker).or_default().push(GoalId(index as u32));
+            }
         }
         Ledger {
             reached: vec![false; goals.len()],
@@ -30,7 +63,45 @@ impl Ledger {
             open: goals.len(),
             goals,
             by_marker,
+            observer: None,
+            paths: Vec::new(),
+            effects: Vec::new(),
+            retired: Vec::new(),
         }
+    }
+
+    /// A ledger that looks at whole traces where a goal needs that. Criteria on paths find their goals on the way; `k`
+    /// is the most iterations of a loop for those that limit them.
+    pub fn observing(
+        mut goals: Vec<Goal>,
+        map: &Map,
+        unit: FunctionId,
+        (criteria, k): (&[Criterion], u64),
+        structure: &Arc<Structure>,
+    ) -> Self {
+        let paths: Vec<Paths> =
+            criteria.iter().filter_map(|&criterion| Paths::of(map, unit, criterion, k, structure)).collect();
+        goals.extend(paths.iter().map(Paths::others));
+        let observer = Observer::of(map, &structure.graphs, &goals);
+        let effects = effects(&goals);
+        let ledger = Ledger { retired: vec![false; goals.len()], effects, ..Ledger::new(goals) };
+        // That no other path is left is nothing to reach.
+        Ledger { observer, open: ledger.open - paths.len(), paths, ..ledger }
+    }
+
+    /// Whether paths are goals: then every one that may be new is worth trying.
+    pub fn wants_paths(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
+    /// Whether a run that begins with these events can take a path that is a goal and not covered.
+    pub fn may_be_new(&self, calls: &[FunctionId], events: &[Event]) -> bool {
+        self.paths.iter().any(|paths| paths.may_be_new(calls, events))
+    }
+
+    /// Goals that turned out to be none: their criterion asks for the longest paths only.
+    pub fn dropped(&self) -> BTreeSet<GoalId> {
+        self.paths.iter().flat_map(Paths::shorter).collect()
     }
 
     pub fn goals(&self) -> impl Iterator<Item = (GoalId, &Goal)> {
@@ -64,21 +135,49 @@ impl Ledger {
         candidates.iter().copied().filter(move |&id| self.goal(id).reached_by(event))
     }
 
-    /// Whether this event would reach a goal that is still open.
-    pub fn would_help(&self, event: Event) -> bool {
-        self.reached_by(event).any(|id| !self.is_reached(id))
+    /// What two goals show together.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
     }
 
-    /// Whether this event would reach a goal that is still open and aimed at.
+    /// Nothing is to be done for it any more.
+    fn is_closed(&self, id: GoalId) -> bool {
+        self.is_reached(id) || self.retired.get(id.0 as usize).is_some_and(|retired| *retired)
+    }
+
+    /// The open goals that this event reaches or may be a part of.
+    fn helped_by(&self, event: Event) -> impl Iterator<Item = GoalId> {
+        let candidates = self.by_marker.get(&event.marker).map_or(&[][..], Vec::as_slice);
+        let open = candidates.iter().copied().filter(|&id| !self.is_closed(id));
+        open.filter(move |&id| self.goal(id).helped_by(event))
+    }
+
+    /// Whether this event would reach a goal that is still open, or may be a part of what does.
+    pub fn would_help(&self, event: Event) -> bool {
+        self.helped_by(event).next().is_some()
+    }
+
+    /// The same for a goal that is aimed at.
     pub fn is_aimed_at(&self, event: Event) -> bool {
-        self.reached_by(event).any(|id| !self.is_reached(id) && self.aimed[id.0 as usize])
+        self.helped_by(event).any(|id| self.aimed[id.0 as usize])
+    }
+
+    /// The nodes that lead to open goals beside their events.
+    pub fn open_nodes(&self) -> impl Iterator<Item = (FunctionId, NodeId)> {
+        let open = self.goals().filter(|(id, _)| !self.is_closed(*id));
+        open.flat_map(|(_, goal)| goal.nodes().iter().map(|&node| (goal.function, node)))
+    }
+
+    /// Whether a single event tells of each goal that is still open.
+    pub fn open_are_events(&self) -> bool {
+        self.goals().all(|(id, goal)| self.is_closed(id) || goal.is_an_event())
     }
 
     /// Aims at the goals that are these outcomes, and no longer at the others. That a switch goes elsewhere than to one
     /// label is what its other outcomes reach.
     pub fn aim_at(&mut self, outcomes: &BTreeSet<Event>) {
         for (goal, aimed) in self.goals.iter().zip(&mut self.aimed) {
-            let is_outcome = goal.outcome || goal.kind == GoalKind::Condition;
+            let is_outcome = goal.outcome == Some(true) || goal.kind == GoalKind::Condition;
             *aimed = is_outcome && outcomes.iter().any(|&event| goal.reached_by(event));
         }
     }
@@ -88,17 +187,95 @@ impl Ledger {
         self.aimed.iter().filter(|aimed| **aimed).count()
     }
 
-    /// Notes a trace; returns the goals that it reaches first.
-    pub fn note(&mut self, trace: &[Event]) -> Vec<GoalId> {
+    /// Notes events; returns the goals that they reach first.
+    pub fn note(&mut self, events: &[Event]) -> Vec<GoalId> {
         let mut fresh = Vec::new();
-        for &event in trace {
+        for &event in events {
             let reached: Vec<GoalId> = self.reached_by(event).filter(|&id| !self.is_reached(id)).collect();
             for id in reached {
-                self.reached[id.0 as usize] = true;
-                self.open -= 1;
+                self.reach(id);
                 fresh.push(id);
             }
         }
         fresh
     }
+
+    fn reach(&mut self, id: GoalId) {
+        self.reached[id.0 as usize] = true;
+        self.open -= 1;
+    }
+
+    /// Notes a whole trace.
+    pub fn note_trace(&mut self, trace: &Trace<'_>) -> Noted {
+        let mut noted = Noted { fresh: self.note(trace.events), ..Noted::default() };
+        if let Some(observed) = self.observer.as_ref().map(|observer| observer.observe(trace)) {
+            (noted.lost, noted.unseen, noted.doubtful) = (observed.lost, observed.unseen, observed.doubtful);
+            for id in observed.goals {
+                if !self.is_closed(id) {
+                    self.reach(id);
+                    noted.fresh.push(id);
+                }
+            }
+        }
+        if !noted.fresh.is_empty() {
+            noted.fresh.extend(self.note_effects());
+        }
+        for paths in &mut self.paths {
+            let id = GoalId(self.goals.len() as u32);
+            if let Some(goal) = paths.note(trace, id) {
+                self.goals.push(goal);
+                self.reached.push(true);
+                self.aimed.push(false);
+                noted.fresh.push(id);
+            }
+        }
+        noted
+    }
+
+    /// Reaches goals that pairs show; parts that no other goal needs are no longer looked for.
+    fn note_effects(&mut self) -> Vec<GoalId> {
+        let shown = |effect: &&Effect| {
+            let both = |(left, right): &(GoalId, GoalId)| self.is_reached(*left) && self.is_reached(*right);
+            !self.is_reached(effect.goal) && effect.pairs.iter().any(both)
+        };
+        let fresh: Vec<GoalId> = self.effects.iter().filter(shown).map(|effect| effect.goal).collect();
+        fresh.iter().for_each(|&id| self.reach(id));
+        let open = self.effects.iter().filter(|effect| !self.is_reached(effect.goal));
+        let needed: BTreeSet<GoalId> =
+            open.flat_map(|effect| &effect.pairs).flat_map(|&(left, right)| [left, right]).collect();
+        for index in 0..self.retired.len() {
+            let id = GoalId(index as u32);
+            if self.goals[index].is_part() && !self.is_closed(id) && !needed.contains(&id) {
+                self.retired[index] = true;
+                self.open -= 1;
+            }
+        }
+        fresh
+    }
+
+    /// All goals that a trace reaches.
+    pub fn reached_by_trace(&self, trace: &Trace<'_>) -> BTreeSet<GoalId> {
+        let mut reached: BTreeSet<GoalId> = trace.events.iter().flat_map(|&event| self.reached_by(event)).collect();
+        let observed = self.observer.as_ref().map(|observer| observer.observe(trace));
+        reached.extend(observed.into_iter().flat_map(|observed| observed.goals));
+        reached.extend(self.paths.iter().filter_map(|paths| paths.reached(trace)));
+        reached
+    }
+}
+
+/// The pairs that show effects, as goals.
+fn effects(goals: &[Goal]) -> Vec<Effect> {
+    let mut parts: BTreeMap<(Criterion, &[Event]), GoalId> = BTreeMap::new();
+    for (index, goal) in goals.iter().enumerate() {
+        if let Needs::Evaluation(events) = &goal.needs {
+            parts.insert((goal.criterion, events), GoalId(index as u32));
+        }
+    }
+    let effect = |(index, goal): (usize, &Goal)| {
+        let Needs::Pairs(pairs) = &goal.needs else { return None };
+        let part = |events: &Vec<Event>| parts.get(&(goal.criterion, events.as_slice())).copied();
+        let pairs = pairs.iter().filter_map(|(left, right)| part(left).zip(part(right))).collect();
+        Some(Effect { goal: GoalId(index as u32), pairs })
+    };
+    goals.iter().enumerate().filter_map(effect).collect()
 }

@@ -64,14 +64,14 @@ fn explanation(function: &Json, goal: &Json) -> String {
     let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut lines = vec![
         format!(
-            "{}:{}  {}:{}:{}  '{}' {}",
+            "{}:{}  {}:{}:{}  '{}'{}",
             text(&function["name"]),
             goal["id"],
             text(&goal["file"]),
             goal["line"],
             goal["column"],
             text(&goal["text"]),
-            goal["outcome"]
+            goal["outcome"].as_bool().map_or(String::new(), |outcome| format!(" {outcome}"))
         ),
         format!("  verdict: {}", text(&goal["verdict"])),
     ];

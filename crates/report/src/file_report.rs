@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use branchwise_generate::{FunctionReport, Report};
-use branchwise_goals::Verdict;
+use branchwise_goals::{Criterion, GoalId, Verdict};
 use branchwise_program::Program;
 use branchwise_program::map::{InputOrigin, Map, Place};
 
@@ -159,4 +159,36 @@ impl Totals {
 
 fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+/// How far the tests of a function satisfy a criterion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completeness {
+    pub criterion: Criterion,
+    pub goals: usize,
+    /// What is infeasible within bounds only.
+    pub within_bounds: Vec<GoalId>,
+    pub open: Vec<GoalId>,
+}
+
+impl Completeness {
+    /// Every goal is covered or proved infeasible.
+    pub fn is_complete(&self) -> bool {
+        self.within_bounds.is_empty() && self.open.is_empty()
+    }
+}
+
+/// One for each criterion.
+pub fn completeness(criteria: &[Criterion], unit: &FunctionReport) -> Vec<Completeness> {
+    let of_criterion = |&criterion: &Criterion| {
+        let goals = || unit.goals.iter().filter(|goal| goal.goal.criterion == criterion);
+        let ids = |fits: fn(&Verdict) -> bool| goals().filter(|it| fits(&it.verdict)).map(|it| it.id).collect();
+        Completeness {
+            criterion,
+            goals: goals().count(),
+            within_bounds: ids(|verdict| matches!(verdict, Verdict::InfeasibleWithinBounds { .. })),
+            open: ids(|verdict| matches!(verdict, Verdict::Unknown(_))),
+        }
+    };
+    criteria.iter().map(of_criterion).collect()
 }

@@ -5,7 +5,7 @@ use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use crate::file_report::{FileReport, Totals};
+use crate::file_report::{Completeness, FileReport, Totals, completeness};
 use crate::findings::{Listed, listed};
 use crate::json_values;
 
@@ -32,6 +32,7 @@ fn function(file: &FileReport, unit: &FunctionReport) -> Json {
         "line": function.place.line,
         "language": match function.language { Language::C => "c", Language::Cpp => "c++" },
         "summary": summary(Totals::of_function(unit)),
+        "criteria": completeness(&file.report.criteria, unit).iter().map(criterion).collect::<Vec<_>>(),
         "goals": unit.goals.iter().map(|found| goal(file, found)).collect::<Vec<_>>(),
         "tests": unit.tests.iter().map(|found| test(file, unit, found)).collect::<Vec<_>>(),
         "work": work(unit),
@@ -44,6 +45,16 @@ fn function(file: &FileReport, unit: &FunctionReport) -> Json {
         object["trouble"] = json!(trouble.what);
     }
     object
+}
+
+fn criterion(found: &Completeness) -> Json {
+    json!({
+        "name": found.criterion.name(),
+        "goals": found.goals,
+        "complete": found.is_complete(),
+        "within_bounds": found.within_bounds.iter().map(|goal| goal.0).collect::<Vec<_>>(),
+        "open": found.open.iter().map(|goal| goal.0).collect::<Vec<_>>(),
+    })
 }
 
 fn summary(totals: Totals) -> Json {
@@ -62,6 +73,7 @@ fn goal(file: &FileReport, found: &GoalReport) -> Json {
     let mut object = json!({
         "id": found.id.0,
         "function": file.map.functions.get(goal.function).map(|function| &function.name),
+        "criterion": goal.criterion.name(),
         "kind": goal.kind.name(),
         "file": file.file_name(goal.place),
         "line": goal.place.line,
@@ -71,6 +83,9 @@ fn goal(file: &FileReport, found: &GoalReport) -> Json {
         "verdict": found.verdict.name(),
         "tests": [],
     });
+    if let Some(pair) = &found.pair {
+        object["pair"] = json!(pair);
+    }
     match &found.verdict {
         Verdict::Covered { tests } => {
             object["tests"] = test_ids(tests);

@@ -57,6 +57,7 @@ pub struct Frontier {
     tried: BTreeMap<Event, u32>,
     random: u64,
     order: u64,
+    breadth_first: bool,
 }
 
 /// Every so many steps a candidate is drawn at random, so that a misleading distance cannot starve the rest.
@@ -71,7 +72,14 @@ impl Frontier {
             tried: BTreeMap::new(),
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             order: 0,
+            breadth_first: false,
         }
+    }
+
+    /// Open goals first, breadth first; then whatever can lead to one, the latest choices of paths first, so that one that
+    /// comes near a goal is varied to its end (Williams 2010, section 5: the two passes of strategies on arcs).
+    pub fn breadth_first(self) -> Self {
+        Frontier { breadth_first: true, ..self }
     }
 
     /// Takes in the new nodes of a path.
@@ -90,7 +98,12 @@ impl Frontier {
         let branch = tree.branches(candidate.node)[candidate.branch];
         let Some((class, effort)) = self.class(tree, ledger, candidate, &branch) else { return };
         self.order += 1;
-        for (heap, direction) in self.heaps.iter_mut().zip(ORDERS) {
+        let orders = match (self.breadth_first, class) {
+            (false, _) => ORDERS,
+            (true, Class::Goal) => [1, 1],
+            (true, _) => [-1, -1],
+        };
+        for (heap, direction) in self.heaps.iter_mut().zip(orders) {
             let depth = direction * i64::from(tree.depth(candidate.node));
             let rank = Rank { class, effort, mixed: branch.mixed, depth, order: self.order };
             heap.push(Reverse((rank, candidate)));
@@ -99,6 +112,9 @@ impl Frontier {
 
     fn class(&self, tree: &Tree, ledger: &Ledger, candidate: Candidate, branch: &Branch) -> Option<(Class, u32)> {
         let tried = branch.event.and_then(|event| self.tried.get(&event)).copied().unwrap_or(0);
+        if self.breadth_first {
+            return self.pass(tree, ledger, candidate, branch).map(|class| (class, 0));
+        }
         if branch.event.is_some_and(|event| ledger.is_aimed_at(event)) {
             return Some((Class::Goal, tried));
         }
@@ -110,6 +126,15 @@ impl Frontier {
         };
         let class = if branch.cut { Class::Cut } else { class };
         Some((class, distance.saturating_add(tried)))
+    }
+
+    /// In which of the two passes an alternative is tried.
+    fn pass(&self, tree: &Tree, ledger: &Ledger, candidate: Candidate, branch: &Branch) -> Option<Class> {
+        if branch.event.is_some_and(|event| ledger.would_help(event)) {
+            return Some(Class::Goal);
+        }
+        self.guidance.after(branch, tree.positions(candidate.node))?;
+        Some(if branch.cut { Class::Cut } else { Class::TowardsGoal })
     }
 
     /// Goals were reached: what is worth trying has changed.
@@ -159,7 +184,7 @@ impl Frontier {
 
     /// Now and then a random candidate that may lead to a goal.
     fn random_candidate(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
-        if self.heaps[0].len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {
+        if self.breadth_first || self.heaps[0].len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {
             return None;
         }
         let index = (self.next_random() % self.heaps[0].len() as u64) as usize;

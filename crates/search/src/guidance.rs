@@ -142,10 +142,13 @@ impl Guidance {
         let mut starts = vec![unit];
         starts.extend(goal_functions.iter().copied().filter(|&function| function != unit));
         let near = routes.reachable_from(starts);
-        let towards = |wanted: &dyn Fn(Event) -> bool| Distances::new(routes, &near, &goal_functions, wanted);
-        let open = towards(&|event| ledger.would_help(event));
+        let towards = |wanted: &dyn Fn(Event) -> bool, nodes: &[(FunctionId, NodeId)]| {
+            Distances::new(routes, &near, &Wanted { functions: &goal_functions, outcome: wanted, nodes })
+        };
+        let nodes: Vec<(FunctionId, NodeId)> = ledger.open_nodes().collect();
+        let open = towards(&|event| ledger.would_help(event), &nodes);
         let all = open.goals.iter().all(|&event| ledger.is_aimed_at(event));
-        let aimed = (!all).then(|| towards(&|event| ledger.is_aimed_at(event)));
+        let aimed = (!all).then(|| towards(&|event| ledger.is_aimed_at(event), &[]));
         Guidance { routes: routes.clone(), open, aimed }
     }
 
@@ -160,31 +163,31 @@ impl Guidance {
     }
 }
 
+/// What distances are measured to.
+struct Wanted<'a> {
+    /// Those whose outcomes may be wanted.
+    functions: &'a BTreeSet<FunctionId>,
+    outcome: &'a dyn Fn(Event) -> bool,
+    nodes: &'a [(FunctionId, NodeId)],
+}
+
 impl Distances {
-    fn new(
-        routes: &Routes,
-        near: &[FunctionId],
-        goal_functions: &BTreeSet<FunctionId>,
-        wanted: &dyn Fn(Event) -> bool,
-    ) -> Self {
+    fn new(routes: &Routes, near: &[FunctionId], wanted: &Wanted<'_>) -> Self {
         let unknown = |&function: &FunctionId| (function, vec![NONE; routes.functions[function].predecessors.len()]);
         let mut distances = Distances { nodes: near.iter().map(unknown).collect(), goals: HashSet::new() };
-        distances.propagate(&routes.functions, near, goal_functions, wanted);
+        distances.propagate(&routes.functions, near, wanted);
         distances
     }
 
     /// Breadth first from the goals against the edges; a call carries the distance of its callee's entry to its node.
-    fn propagate(
-        &mut self,
-        routes: &IdVec<FunctionId, FunctionRoutes>,
-        near: &[FunctionId],
-        goal_functions: &BTreeSet<FunctionId>,
-        wanted: &dyn Fn(Event) -> bool,
-    ) {
+    fn propagate(&mut self, routes: &IdVec<FunctionId, FunctionRoutes>, near: &[FunctionId], wanted: &Wanted<'_>) {
         let mut queue: VecDeque<(FunctionId, NodeId)> = VecDeque::new();
-        for &function in goal_functions {
+        for &(function, node) in wanted.nodes {
+            self.improve(function, node, 0, &mut queue);
+        }
+        for &function in wanted.functions {
             for &(event, from) in &routes[function].outcomes {
-                if wanted(event) {
+                if (wanted.outcome)(event) {
                     self.goals.insert(event);
                     self.improve(function, from, 0, &mut queue);
                 }

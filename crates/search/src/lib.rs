@@ -2,10 +2,12 @@
 //!
 //! A strategy sees the map, the goals and the tree, never terms or solvers: it can be tested without them.
 
+mod depth_first;
 mod frontier;
 mod guidance;
 mod tree;
 
+pub use depth_first::{DepthFirst, Executed};
 pub use frontier::{Candidate, Frontier};
 pub use guidance::{Guidance, Routes};
 pub use tree::{Branch, Choice, Inserted, Position, Status, Tree, TreeNodeId};

@@ -8,6 +8,7 @@ use branchwise_search::{Candidate, Status};
 use branchwise_symbolic::{AlternativeKind, Path, PathEnd};
 
 use super::{Budget, Exploration};
+use crate::replayed::{called, predicted_trace};
 
 /// Ways out of unfinished paths that one round tries.
 const MOST_WAYS_OUT: usize = 16;
@@ -36,7 +37,8 @@ impl Exploration<'_, '_> {
     }
 
     fn goals_of(&self, path: &Path) -> BTreeSet<GoalId> {
-        path.events.iter().flat_map(|&event| self.ledger.reached_by(event)).collect()
+        let calls = called(path, self.session.function);
+        self.ledger.reached_by_trace(&predicted_trace(path, &calls))
     }
 
     /// Keeps the first test found that reaches the goal as `path` does and returns; says what it reaches.
@@ -66,7 +68,7 @@ impl Exploration<'_, '_> {
 
     /// The alternatives behind the goal that nobody took: of each outcome the first and the last.
     fn ways_out(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
-        let reached = |event: &Event| self.ledger.goal(goal).reached_by(*event);
+        let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
         let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
         let choices = self.choices(path);
         let nodes = self.tree.insert(&choices).nodes;

@@ -122,6 +122,9 @@ impl Exploration<'_, '_> {
     fn settles(&self, limitations: &Limitations) -> bool {
         let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
         let in_the_way = |obstacle: &Obstacle| guidance.after(&obstacle.branch, &obstacle.positions).is_some();
+        if !self.ledger.open_are_events() {
+            return false;
+        }
         let only_bounds = limitations.obstacles.iter().all(|obstacle| obstacle.is_bound() || !in_the_way(obstacle));
         only_bounds && !limitations.caveats.looks_at_addresses && limitations.caveats.off_the_map.is_none()
     }

@@ -154,7 +154,7 @@ fn goal_text(file: &FileReport, found: &GoalReport) -> String {
     let place = goal.place;
     let elsewhere = file.map.files.get(place.file).is_some_and(|other| other.path != file.source);
     let prefix = if elsewhere { format!("{}:", file.file_name(place)) } else { String::new() };
-    format!("{prefix}{}:{} '{}' {}", place.line, place.column, goal.text, goal.outcome)
+    format!("{prefix}{}:{} {}", place.line, place.column, goal.title())
 }
 
 fn finding_text(file: &FileReport, finding: &Finding) -> String {

@@ -43,7 +43,8 @@ fn title(map: &Map, tree: &TreeDrawing) -> String {
     let whole = if tree.whole { "" } else { ", not whole" };
     let place =
         format!("{}:{}:{}", words::file(map, tree.goal.place.file), tree.goal.place.line, tree.goal.place.column);
-    format!("{} {} at {place}, k = {}: {feasible}{whole}", tree.goal.text, tree.goal.outcome, tree.k)
+    let outcome = tree.goal.outcome.map_or(String::new(), |outcome| format!(" {outcome}"));
+    format!("{}{outcome} at {place}, k = {}: {feasible}{whole}", tree.goal.text, tree.k)
 }
 
 /// Ways to the goal are heavy, what no input does is faded.

@@ -1,12 +1,12 @@
 //! Everything below and including the final table.
 
 use branchwise_generate::{Confirmation, FunctionReport, GoalReport};
-use branchwise_goals::{Bound, Evidence, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
 use crate::emit::input_line;
-use crate::file_report::{FileReport, Totals};
+use crate::file_report::{Completeness, FileReport, Totals, completeness};
 use crate::findings::{Listed, listed};
 
 /// The table, the goals that are not covered and why, the findings, and where the suite was written.
@@ -17,6 +17,7 @@ pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style:
     section(&mut lines, "Disagreements (a fault of ours, please report)", disagreements(files));
     lines.push(String::new());
     lines.push(covered_line(files));
+    lines.extend(completeness_lines(files));
     if !written.is_empty() {
         lines.push(format!("Tests written to {}", written.join(", ")));
     }
@@ -34,9 +35,10 @@ fn section(lines: &mut Vec<String>, title: &str, entries: Vec<String>) {
 fn covered_line(files: &[FileReport]) -> String {
     let totals = Totals::of_files(files);
     let mut line = format!(
-        "{} of {} branch outcomes covered ({} %) by {}",
+        "{} of {} {} covered ({} %) by {}",
         totals.covered,
         totals.goals,
+        goals_word(files),
         percent_text(totals.percent()),
         counted(totals.tests, "test"),
     );
@@ -48,6 +50,36 @@ fn covered_line(files: &[FileReport]) -> String {
         );
     }
     line
+}
+
+/// One line for each criterion other than `branch`, of which the line above tells.
+fn completeness_lines(files: &[FileReport]) -> Vec<String> {
+    let criteria = files.first().map_or(&[][..], |file| &file.report.criteria);
+    let line = |(index, criterion): (usize, &Criterion)| {
+        let units = files.iter().flat_map(|file| &file.report.functions);
+        let found: Vec<_> = units.map(|unit| completeness(criteria, unit).swap_remove(index)).collect();
+        let count = |of: fn(&Completeness) -> usize| found.iter().map(of).sum::<usize>();
+        let (open, within_bounds) = (count(|it| it.open.len()), count(|it| it.within_bounds.len()));
+        let words = match (open, within_bounds) {
+            (0, 0) => "complete: every goal is covered or infeasible".to_string(),
+            (0, _) => "complete within the bounds that are named above".to_string(),
+            _ => format!("not complete: {} unknown", counted(open, "goal")),
+        };
+        format!("{}: {words}", criterion.name())
+    };
+    let others = criteria.iter().enumerate().filter(|(_, criterion)| **criterion != Criterion::Branch);
+    others.map(line).collect()
+}
+
+/// What the goals are.
+fn goals_word(files: &[FileReport]) -> String {
+    match files.first().map_or(&[][..], |file| &file.report.criteria) {
+        [] | [Criterion::Branch] => "branch outcomes".to_string(),
+        criteria => {
+            let names: Vec<&str> = criteria.iter().map(|criterion| criterion.name()).collect();
+            format!("goals ({})", names.join(", "))
+        }
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -74,7 +106,7 @@ fn goal_line(file: &FileReport, found: &GoalReport, style: Style) -> String {
         Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
     };
     let verdict = style.paint(colour, verdict);
-    format!("  {}: '{}' {}: {verdict}: {why}", file.place(goal.place), goal.text, goal.outcome)
+    format!("  {}: {}: {verdict}: {why}", file.place(goal.place), goal.title())
 }
 
 /// The proof, with the preconditions that it rests on.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use branchwise_generate::{
     Finding, FindingKind, FunctionReport, GoalReport, ReplaySummary, Report, Test, TestSource, Work,
 };
-use branchwise_goals::{Goal, GoalId, GoalKind, TestId, Verdict};
+use branchwise_goals::{Criterion, Goal, GoalId, GoalKind, Needs, TestId, Verdict};
 use branchwise_program::map::{
     Cfg, Event, Function, Input, InputOrigin, Language, Map, Marker, MarkerKind, Node, NodeKind, Parameter, Place,
     SourceFile,
@@ -40,7 +40,7 @@ impl Unit {
         let mut map = Map::default();
         map.files.push(SourceFile { path: source.to_owned() });
         let replay = ReplaySummary { compiler: "clang version 19.1.7".to_owned(), ..ReplaySummary::default() };
-        let report = Report { functions: Vec::new(), replay, lists_findings: true };
+        let report = Report { functions: Vec::new(), replay, lists_findings: true, criteria: vec![Criterion::Branch] };
         let mut unit = Unit { map, report, source: source.to_owned(), flags: Vec::new(), keeps_state: false };
         let integer = |bits, signed, character| TypeKind::Integer { bits, signed, character };
         let basic = Basic {
@@ -134,8 +134,17 @@ impl Unit {
         let goals = &mut self.report.functions[function.0 as usize].goals;
         for (outcome, verdict) in [true, false].into_iter().zip(ends) {
             let text = text.to_owned();
-            let goal = Goal { function, kind: GoalKind::Condition, marker, outcome, place, spelled: place, text };
-            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict });
+            let goal = Goal {
+                function,
+                criterion: Criterion::Branch,
+                kind: GoalKind::Condition,
+                outcome: Some(outcome),
+                place,
+                spelled: place,
+                text,
+                needs: Needs::Outcome(marker),
+            };
+            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict, pair: None });
         }
         marker
     }

@@ -1,0 +1,491 @@
+//! Criteria other than `branch`, from the command line: which goals there are and how each ends.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use expect_test::{Expect, expect};
+use serde_json::Value as Json;
+
+#[path = "support/tool.rs"]
+mod tool;
+
+/// Every goal of a function with its verdict, one line each; a disagreement is an error.
+fn goals(program: &str, function: &str, arguments: &[&str]) -> Json {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("unit.c");
+    fs::write(&file, program).expect("the temporary folder can be written");
+    let mut all = vec!["--function", function, "--steps", "2000", "--findings", "none"];
+    all.extend(arguments);
+    let json = tool::generate(&file, &all, &[], folder.path()).json().expect("it runs");
+    assert_eq!(json["replay"]["disagreements"], Json::Array(Vec::new()));
+    json
+}
+
+fn check(program: &str, function: &str, arguments: &[&str], expected: Expect) {
+    let json = goals(program, function, arguments);
+    let mut lines = String::new();
+    for goal in json["functions"][0]["goals"].as_array().expect("goals") {
+        let outcome = goal["outcome"].as_bool().map_or(String::new(), |outcome| format!(" {outcome}"));
+        let text = |key: &str| goal[key].as_str().unwrap_or_default().to_string();
+        lines += &format!("{} {} {}{outcome}: {}\n", goal["line"], text("kind"), text("text"), text("verdict"));
+    }
+    expected.assert_eq(&lines);
+}
+
+const DECISIONS: &str = "int unit(int a, int b) {
+    int n = 0;
+    if (a > 0 && (b > 0 || a > 5))
+        n = 1;
+    switch (b) {
+    case 1: n = 2; break;
+    case 2: n = 3;
+    }
+    return n || a;
+}
+";
+
+#[test]
+fn a_decision_is_its_whole_condition() {
+    check(
+        DECISIONS,
+        "unit",
+        &["--criterion", "decision"],
+        expect![[r#"
+            3 decision a > 0 && (b > 0 || a > 5) true: covered
+            3 decision a > 0 && (b > 0 || a > 5) false: covered
+            5 default b true: covered
+            6 case case 1 true: covered
+            7 case case 2 true: covered
+            9 decision n || a true: covered
+            9 decision n || a false: covered
+        "#]],
+    );
+}
+
+#[test]
+fn several_criteria_are_treated_together() {
+    check(
+        DECISIONS,
+        "unit",
+        &["--criterion", "condition,function"],
+        expect![[r#"
+        3 condition a > 0 true: covered
+        3 condition a > 0 false: covered
+        3 condition b > 0 true: covered
+        3 condition b > 0 false: covered
+        3 condition a > 5 true: covered
+        3 condition a > 5 false: covered
+        9 condition n true: covered
+        9 condition n false: covered
+        9 condition a true: covered
+        9 condition a false: covered
+        1 function unit: covered
+    "#]],
+    );
+}
+
+const ENDS: &str = "#include <stdio.h>
+#include <stdlib.h>
+static int own(int a) { return a + 1; }
+static int sign(int a) { if (a < 0) return -1; return 1; }
+static void stop(int a) {
+    if (a == 7) {
+        printf(\"%d\\n\", a);
+        exit(1);
+        a = 3;
+    }
+}
+int unit(int a, int b, int c) {
+    int x = sign(a) + (b && c ? 2 : 3);
+    stop(x + a);
+    if (a > 5 && a < 3)
+        x = 4;
+    return own(x);
+}
+int faults(int *p) {
+    int v = *p;
+    v = v / (v - v);
+    return v;
+}
+";
+
+#[test]
+fn statements_and_calls_run_only_where_the_log_shows_it() {
+    check(
+        ENDS,
+        "unit",
+        &["--criterion", "statement", "--scope", "reachable"],
+        expect![[r#"
+        13 statement int x = sign(a) + (b && c ? 2 : 3): covered
+        14 statement stop(x + a): covered
+        15 statement if (a > 5 && a < 3): covered
+        16 statement x = 4: infeasible
+        17 statement return own(x): covered
+        4 statement if (a < 0): covered
+        4 statement return -1: covered
+        4 statement return 1: covered
+        6 statement if (a == 7): covered
+        7 statement printf("%d\n", a): covered
+        8 statement exit(1): covered
+        9 statement a = 3: infeasible
+        3 statement return a + 1: covered
+    "#]],
+    );
+    check(
+        ENDS,
+        "unit",
+        &["--criterion", "call,function", "--scope", "reachable"],
+        expect![[r#"
+        13 call sign(): covered
+        14 call stop(): covered
+        17 call own(): covered
+        7 call printf(): covered
+        8 call exit(): covered
+        12 function unit: covered
+        4 function sign: covered
+        5 function stop: covered
+        3 function own: covered
+    "#]],
+    );
+}
+
+#[test]
+fn what_lies_behind_a_certain_fault_is_not_called_infeasible() {
+    check(
+        ENDS,
+        "faults",
+        &["--criterion", "statement"],
+        expect![[r#"
+            20 statement int v = *p: covered
+            21 statement v = v / (v - v): unknown
+            22 statement return v: unknown
+        "#]],
+    );
+}
+
+const POINTERS: &str = "static int own(int a) { return a + 1; }
+static int apply(int (*call)(int), int a) { return call(a); }
+int unit(int a) { return apply(own, a); }
+";
+
+#[test]
+fn a_function_that_runs_without_a_trace_is_unknown() {
+    check(
+        POINTERS,
+        "unit",
+        &["--criterion", "function", "--scope", "reachable"],
+        expect![[r#"
+        3 function unit: covered
+        2 function apply: covered
+        1 function own: unknown
+    "#]],
+    );
+}
+
+const LOOPS: &str = "int unit(int n) {
+    int sum = 0;
+    for (int i = 0; i < 3; i++)
+        sum += i;
+    while (n > 0 && sum < 10) {
+        n--;
+        sum++;
+    }
+    do {
+        sum--;
+        if (n == -3)
+            break;
+    } while (sum > 5);
+    for (;;) {
+        if (sum++ > 6)
+            return sum;
+    }
+}
+";
+
+#[test]
+fn a_loop_is_left_after_no_iteration_one_and_more() {
+    check(
+        LOOPS,
+        "unit",
+        &["--criterion", "loop"],
+        expect![[r#"
+        3 loop for: no iteration: infeasible
+        3 loop for: one iteration: infeasible
+        3 loop for: two or more iterations: covered
+        5 loop while: no iteration: covered
+        5 loop while: one iteration: covered
+        5 loop while: two or more iterations: covered
+        9 loop do: one iteration: covered
+        9 loop do: two or more iterations: covered
+        14 loop for: one iteration: infeasible
+        14 loop for: two or more iterations: covered
+    "#]],
+    );
+}
+
+/// Williams 2010, figure 1.
+const WILLIAMS: &str = "int g(int i, int x) {
+    if (i == x)
+        return 2;
+    else
+        return i * x + 1;
+}
+int f(int A[2], int e, int x) {
+    int i, res;
+    res = 0;
+    if ((x < -1) || (x > 1)) {
+        i = 0;
+        while ((i < 2) && (res == 0)) {
+            if (e == A[i])
+                res = g(i + 1, x);
+            else
+                i++;
+        }
+    }
+    if (res == 2)
+        return 1;
+    else
+        return 0;
+}
+";
+
+#[test]
+fn the_document_s_example_has_the_document_s_paths() {
+    check(
+        WILLIAMS,
+        "f",
+        &["--criterion", "all-paths"],
+        expect![[r#"
+        7 other_paths any other path: infeasible
+        7 path 10- 10b- 19-: covered
+        7 path 10- 10b+ 12+ 12b+ 13+ 2- 12+ 12b- 19-: covered
+        7 path 10- 10b+ 12+ 12b+ 13- 12+ 12b+ 13- 12- 19-: covered
+        7 path 10- 10b+ 12+ 12b+ 13- 12+ 12b+ 13+ 2+ 12+ 12b- 19+: covered
+        7 path 10- 10b+ 12+ 12b+ 13- 12+ 12b+ 13+ 2- 12+ 12b- 19-: covered
+        7 path 10+ 12+ 12b+ 13+ 2- 12+ 12b- 19-: covered
+        7 path 10+ 12+ 12b+ 13- 12+ 12b+ 13- 12- 19-: covered
+        7 path 10+ 12+ 12b+ 13- 12+ 12b+ 13+ 2- 12+ 12b- 19-: covered
+    "#]],
+    );
+    check(
+        WILLIAMS,
+        "f",
+        &["--criterion", "minimal-all-paths"],
+        expect![[r#"
+        7 other_paths any other path: infeasible
+        7 path <10- 10b->- 19-: covered
+        7 path <10- 10b+>+ <<12+ 12b+>>+ 13+ {2-} <<12+ 12b->>- 19-: covered
+        7 path <10- 10b+>+ <<12+ 12b+>>+ 13- <<12+ 12b+>>+ 13- <<12->>- 19-: covered
+        7 path <10- 10b+>+ <<12+ 12b+>>+ 13- <<12+ 12b+>>+ 13+ {2+} <<12+ 12b->>- 19+: covered
+        7 path <10- 10b+>+ <<12+ 12b+>>+ 13- <<12+ 12b+>>+ 13+ {2-} <<12+ 12b->>- 19-: covered
+    "#]],
+    );
+}
+
+/// Tests that were redundant, and prefixes that were refuted, at most.
+fn check_work(criterion: &str, refuted: u64, redundant: u64) {
+    let json = goals(WILLIAMS, "f", &["--criterion", criterion]);
+    let function = &json["functions"][0];
+    assert_eq!(function["criteria"][0]["complete"], true, "{criterion}");
+    let work = |key: &str| function["work"][key].as_u64().expect("a number");
+    assert!(work("infeasible_prefixes") <= refuted, "{criterion}: {}", function["work"]);
+    assert!(work("redundant_tests") <= redundant, "{criterion}: {}", function["work"]);
+}
+
+#[test]
+fn strategies_cost_no_more_than_the_document_s() {
+    check_work("minimal-all-paths", 27, 3);
+    check_work("minimal-all-conditions", 10, 1);
+}
+
+const LONGER: &str = "int unit(int a, int n) {
+    int s = 0;
+    if (a > 5)
+        s = 1;
+    if (a > 9)
+        s = 2;
+    for (int i = 0; i < n && i < 3; i++)
+        s++;
+    return s;
+}
+int endless(int n) {
+    while (n > 0)
+        n--;
+    return n;
+}
+";
+
+#[test]
+fn only_the_longest_of_comparable_paths_are_goals() {
+    check(
+        LONGER,
+        "unit",
+        &["--criterion", "empty-else"],
+        expect![[r#"
+        1 other_paths any other path: infeasible
+        1 path 3+ 5- 7-: covered
+        1 path 3+ 5- 7+ 7b+ 7+ 7b+ 7+ 7b+ 7+ 7b-: covered
+        1 path 3+ 5- 7+ 7b+ 7+ 7b+ 7+ 7b+ 7-: covered
+        1 path 3+ 5- 7+ 7b+ 7+ 7b+ 7-: covered
+        1 path 3+ 5- 7+ 7b+ 7-: covered
+        1 path 3+ 5+ 7-: covered
+        1 path 3+ 5+ 7+ 7b+ 7+ 7b+ 7+ 7b+ 7+ 7b-: covered
+        1 path 3+ 5+ 7+ 7b+ 7+ 7b+ 7+ 7b+ 7-: covered
+        1 path 3+ 5+ 7+ 7b+ 7+ 7b+ 7-: covered
+        1 path 3+ 5+ 7+ 7b+ 7-: covered
+    "#]],
+    );
+    check(
+        LONGER,
+        "unit",
+        &["--criterion", "max-iterations"],
+        expect![[r#"
+        1 other_paths any other path: infeasible
+        1 path 3- 5- 7+ 7b+ 7+ 7b+ 7+ 7b+ 7-: covered
+        1 path 3- 5- 7+ 7b+ 7+ 7b+ 7+ 7b+ 7+ 7b-: covered
+        1 path 3+ 5- 7+ 7b+ 7+ 7b+ 7+ 7b+ 7+ 7b-: covered
+        1 path 3+ 5- 7+ 7b+ 7+ 7b+ 7+ 7b+ 7-: covered
+        1 path 3+ 5+ 7+ 7b+ 7+ 7b+ 7+ 7b+ 7+ 7b-: covered
+        1 path 3+ 5+ 7+ 7b+ 7+ 7b+ 7+ 7b+ 7-: covered
+    "#]],
+    );
+    check(
+        LONGER,
+        "unit",
+        &["--criterion", "k-path", "-k", "1"],
+        expect![[r#"
+        1 other_paths any other path with at most 1 iterations of each loop: infeasible
+        1 path 3- 5- 7-: covered
+        1 path 3- 5- 7+ 7b+ 7-: covered
+        1 path 3+ 5- 7-: covered
+        1 path 3+ 5- 7+ 7b+ 7-: covered
+        1 path 3+ 5+ 7-: covered
+        1 path 3+ 5+ 7+ 7b+ 7-: covered
+    "#]],
+    );
+}
+
+#[test]
+fn paths_without_end_are_complete_within_a_bound() {
+    check(
+        LONGER,
+        "endless",
+        &["--criterion", "all-paths"],
+        expect![[r#"
+        11 other_paths any other path: infeasible_within_bounds
+        11 path 12-: covered
+        11 path 12+ 12-: covered
+        11 path 12+ 12+ 12-: covered
+        11 path 12+ 12+ 12+ 12-: covered
+        11 path 12+ 12+ 12+ 12+ 12-: covered
+        11 path 12+ 12+ 12+ 12+ 12+ 12-: covered
+        11 path 12+ 12+ 12+ 12+ 12+ 12+ 12-: covered
+        11 path 12+ 12+ 12+ 12+ 12+ 12+ 12+ 12-: covered
+        11 path 12+ 12+ 12+ 12+ 12+ 12+ 12+ 12+ 12-: covered
+    "#]],
+    );
+}
+
+const COUPLED: &str = "int unit(int a, int b) {
+    if ((a > 0 && b > 0) || a > 5)
+        return 1;
+    return a > 3 && a > 1;
+}
+";
+
+#[test]
+fn a_condition_has_an_effect_where_two_evaluations_show_it() {
+    check(
+        COUPLED,
+        "unit",
+        &["--criterion", "multiple-condition"],
+        expect![[r#"
+        2 combination a > 0 true, b > 0 true true: covered
+        2 combination a > 0 true, b > 0 false, a > 5 true true: covered
+        2 combination a > 0 true, b > 0 false, a > 5 false false: covered
+        2 combination a > 0 false, a > 5 true true: infeasible
+        2 combination a > 0 false, a > 5 false false: covered
+        4 combination a > 3 true, a > 1 true true: covered
+        4 combination a > 3 true, a > 1 false false: infeasible
+        4 combination a > 3 false false: covered
+    "#]],
+    );
+    check(
+        COUPLED,
+        "unit",
+        &["--criterion", "mcdc"],
+        expect![[r#"
+        2 effect a > 0: covered
+        2 effect b > 0: covered
+        2 effect a > 5: covered
+        4 effect a > 3: covered
+        4 effect a > 1: infeasible
+    "#]],
+    );
+    check(
+        COUPLED,
+        "unit",
+        &["--criterion", "mcdc-masking"],
+        expect![[r#"
+        2 effect a > 0: covered
+        2 effect b > 0: covered
+        2 effect a > 5: covered
+        4 effect a > 3: covered
+        4 effect a > 1: infeasible
+    "#]],
+    );
+    let json = goals(COUPLED, "unit", &["--criterion", "mcdc"]);
+    let first = &json["functions"][0]["goals"][0];
+    expect![[r#"["a > 0 true, b > 0 true","a > 0 false, a > 5 false"]"#]].assert_eq(&first["pair"].to_string());
+}
+
+#[test]
+fn an_unknown_criterion_is_an_error_that_lists_the_known_ones() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let run = tool::generate(&folder.path().join("unit.c"), &["--criterion", "brunch"], &[], folder.path());
+    assert_eq!(run.status, Some(2));
+    for name in ["branch", "statement", "decision", "condition", "condition/decision", "function", "call", "loop"] {
+        assert!(run.errors.contains(name), "{name} is named in\n{}", run.errors);
+    }
+}
+
+/// The suite made for the first criterion covers all goals of the second that can be covered.
+fn subsumes(stronger: &str, weaker: &str) {
+    for (program, function) in [(DECISIONS, "unit"), (COUPLED, "unit")] {
+        let both = goals(program, function, &["--criterion", &format!("{stronger},{weaker}")]);
+        let function = &both["functions"][0];
+        let of = |criterion: &str| -> Vec<&Json> {
+            let goals = function["goals"].as_array().expect("goals").iter();
+            goals.filter(|goal| goal["criterion"] == criterion && goal["verdict"] == "covered").collect()
+        };
+        // Tests that the stronger criterion alone would keep: one for each of its goals, the first that covers it.
+        let pairs = |goal: &Json| goal["kind"] == "effect";
+        let tests = |goal: &Json| -> Vec<u64> {
+            goal["tests"].as_array().expect("tests").iter().filter_map(Json::as_u64).collect()
+        };
+        let needed = |goal: &&Json| if pairs(goal) { tests(goal) } else { tests(goal)[..1].to_vec() };
+        let kept: BTreeSet<u64> = of(stronger).iter().flat_map(needed).collect();
+        for goal in of(weaker).into_iter().filter(|goal| !pairs(goal)) {
+            assert!(tests(goal).iter().any(|test| kept.contains(test)), "{stronger} misses {goal}");
+        }
+    }
+}
+
+#[test]
+fn stronger_criteria_cover_what_weaker_ones_ask() {
+    let pairs = [
+        ("branch", "condition/decision"),
+        ("branch", "call"),
+        ("condition/decision", "decision"),
+        ("decision", "statement"),
+        ("statement", "function"),
+        ("multiple-condition", "mcdc"),
+        ("mcdc", "condition"),
+        ("minimal-all-paths", "minimal-all-decisions"),
+        ("all-paths", "minimal-all-paths"),
+        ("all-paths", "minimal-all-conditions"),
+    ];
+    for (stronger, weaker) in pairs {
+        subsumes(stronger, weaker);
+    }
+}

@@ -1,0 +1,315 @@
+//! What an execution did, step by step, reconstructed from its marker log.
+//!
+//! The log has the outcomes of conditions and switches and nothing else. Between two of them the graphs leave one way, as
+//! long as every call is one of a function that is here, so the log determines which nodes ran and in which activation.
+
+use branchwise_program::map::Event;
+use branchwise_program::{FunctionId, Id, NodeId};
+
+use crate::ahead::Point;
+use crate::graphs::{Callee, Graphs, Next};
+
+/// An execution as its marker log shows it.
+#[derive(Debug, Copy, Clone)]
+pub struct Trace<'a> {
+    /// The functions that the test calls, the unit under test last.
+    pub calls: &'a [FunctionId],
+    pub events: &'a [Event],
+    pub end: TraceEnd,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum TraceEnd {
+    Returned,
+    /// By `exit()` or its like: something that was called ended it.
+    Exited,
+    /// Anything may have stopped it anywhere behind the last event.
+    Stopped,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Step {
+    Enter(FunctionId),
+    /// A node of the innermost activation is reached.
+    Node(NodeId),
+    /// The call with this index among those of the node.
+    Call(usize),
+    Take(Event),
+    Leave,
+}
+
+/// What is known to have happened.
+#[derive(Debug, Clone, Default)]
+pub struct Course {
+    pub steps: Vec<Step>,
+    /// How many of the steps are known; the others may have followed before something stopped the run.
+    pub certain: usize,
+    /// The log does not fit the graphs, or they do not say what came next: more may have happened.
+    pub lost: bool,
+    /// It called something that may have run functions without leaving a trace.
+    pub unseen: bool,
+}
+
+/// So many steps without an event: an endless loop, or a recursion without a condition.
+const MOST_SILENT_STEPS: usize = 100_000;
+
+struct Activation {
+    function: FunctionId,
+    node: NodeId,
+    /// How many calls of the node have returned.
+    calls_done: usize,
+    arrived: bool,
+    /// Callees that ran before the node that stands for the rest of their statement.
+    early: Vec<FunctionId>,
+    /// It was called early itself.
+    is_early: bool,
+}
+
+struct Follower<'a> {
+    graphs: &'a Graphs,
+    events: &'a [Event],
+    end: TraceEnd,
+    next_event: usize,
+    stack: Vec<Activation>,
+    course: Course,
+    /// How many of the steps are known even if something stopped the run unexpectedly.
+    certain: usize,
+    /// The rest of the steps is only what may have happened.
+    in_doubt: bool,
+}
+
+/// What to do after one step.
+enum Progress {
+    Goes,
+    /// The activations of this call are over.
+    Done,
+    /// All that is known is known.
+    Stop,
+}
+
+impl Graphs {
+    /// Follows a trace as far as it can be followed.
+    pub fn follow(&self, trace: &Trace<'_>) -> Course {
+        let mut follower = Follower {
+            graphs: self,
+            events: trace.events,
+            end: trace.end,
+            next_event: 0,
+            stack: Vec::new(),
+            course: Course::default(),
+            certain: 0,
+            in_doubt: false,
+        };
+        for &function in trace.calls {
+            if !follower.call(function) {
+                break;
+            }
+        }
+        let Follower { mut course, certain, in_doubt, next_event, .. } = follower;
+        course.lost |= next_event < trace.events.len();
+        course.certain = if in_doubt || course.lost { certain } else { course.steps.len() };
+        course
+    }
+}
+
+impl Graphs {
+    /// What a prefix of a trace did, and at which condition it stands then, if the run does not end without another.
+    /// `None` where the graphs do not tell.
+    pub(crate) fn follow_prefix(&self, calls: &[FunctionId], events: &[Event]) -> Option<(Vec<Step>, Option<Point>)> {
+        let mut follower = Follower {
+            graphs: self,
+            events,
+            end: TraceEnd::Returned,
+            next_event: 0,
+            stack: Vec::new(),
+            course: Course::default(),
+            certain: 0,
+            in_doubt: false,
+        };
+        let over = calls.iter().all(|&function| follower.call(function));
+        let Follower { course, stack, next_event, .. } = follower;
+        let plain = |activation: &Activation| !activation.is_early && activation.early.is_empty();
+        let waits = |activation: &Activation| {
+            let vertex = &self.functions[activation.function].nodes[activation.node.index()];
+            matches!(vertex.next, Next::Marker(_)) && activation.calls_done == vertex.calls.len()
+        };
+        if next_event < events.len() || !stack.iter().all(plain) || course.unseen {
+            return None;
+        }
+        match over {
+            true => Some((course.steps, None)),
+            // It waits for an event in the last call of the test.
+            false if calls.len() == 1 && stack.last().is_some_and(waits) => {
+                let stack = stack.iter().map(|it| (it.function, it.node, it.calls_done)).collect();
+                Some((course.steps, Some(Point { stack })))
+            }
+            false => None,
+        }
+    }
+}
+
+impl Follower<'_> {
+    /// Runs one call of the test to its end; `false` if the run ended in it.
+    fn call(&mut self, function: FunctionId) -> bool {
+        self.enter(function, false);
+        let (mut silent, mut seen) = (0, self.next_event);
+        loop {
+            silent = if seen == self.next_event { silent + 1 } else { 0 };
+            seen = self.next_event;
+            if silent > MOST_SILENT_STEPS {
+                self.lose();
+                return false;
+            }
+            match self.step() {
+                Progress::Goes => {}
+                Progress::Done => return true,
+                Progress::Stop => return false,
+            }
+        }
+    }
+
+    fn enter(&mut self, function: FunctionId, is_early: bool) {
+        self.course.steps.push(Step::Enter(function));
+        let node = self.graphs.functions[function].entry;
+        self.stack.push(Activation { function, node, calls_done: 0, arrived: false, early: Vec::new(), is_early });
+    }
+
+    /// Only what had happened up to the first node behind the last event is certain.
+    fn lose(&mut self) -> Progress {
+        self.course.lost = true;
+        Progress::Stop
+    }
+
+    fn event(&self) -> Option<Event> {
+        self.events.get(self.next_event).copied()
+    }
+
+    fn step(&mut self) -> Progress {
+        let Some(top) = self.stack.last_mut() else { return Progress::Done };
+        let vertex = &self.graphs.functions[top.function].nodes[top.node.index()];
+        if !top.arrived {
+            top.arrived = true;
+            let first_behind_event = match self.course.steps.last() {
+                Some(Step::Take(_)) => true,
+                // The first call begins, and an entry does nothing.
+                Some(Step::Enter(_)) => self.course.steps.len() == 1,
+                Some(Step::Node(node)) => {
+                    *node == self.graphs.functions[top.function].entry && self.certain == self.course.steps.len()
+                }
+                _ => false,
+            };
+            self.course.steps.push(Step::Node(top.node));
+            if first_behind_event {
+                self.certain = self.course.steps.len();
+            }
+        }
+        self.in_doubt |= self.is_over() && self.end == TraceEnd::Stopped;
+        let top = self.stack.last_mut().expect("it is still there");
+        if let Some(&callee) = vertex.calls.get(top.calls_done) {
+            return self.called(callee);
+        }
+        match vertex.next {
+            Next::Node(node) => self.go(node),
+            Next::Marker(marker) => self.marker(marker),
+            Next::Return => self.leave(),
+            Next::Unknown => self.unknown(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.next_event == self.events.len()
+    }
+
+    fn go(&mut self, node: NodeId) -> Progress {
+        let top = self.stack.last_mut().expect("an activation goes on");
+        (top.node, top.calls_done, top.arrived) = (node, 0, false);
+        Progress::Goes
+    }
+
+    /// The last call has come back, or needs no following.
+    fn called(&mut self, callee: Callee) -> Progress {
+        let event = self.event();
+        let top = self.stack.last_mut().expect("somebody calls");
+        if let Callee::Function(function) = callee {
+            if let Some(at) = top.early.iter().position(|&early| early == function) {
+                top.early.remove(at);
+                self.course.steps.push(Step::Call(top.calls_done));
+                top.calls_done += 1;
+                return Progress::Goes;
+            }
+            self.course.steps.push(Step::Call(top.calls_done));
+            self.enter(function, false);
+            return Progress::Goes;
+        }
+        let calls_back = event.is_some_and(|event| self.begins_elsewhere(event));
+        let top = self.stack.last_mut().expect("somebody calls");
+        if self.course.steps.last() != Some(&Step::Call(top.calls_done)) {
+            self.course.steps.push(Step::Call(top.calls_done));
+        }
+        match callee {
+            Callee::Opaque if calls_back => {
+                let function = self.graphs.function_of[event.expect("it calls back").marker];
+                self.enter(function, true);
+                return Progress::Goes;
+            }
+            Callee::Opaque => self.course.unseen = true,
+            Callee::Jumps => return self.lose(),
+            Callee::Returns | Callee::MayEnd | Callee::Function(_) => {}
+        }
+        if self.is_over() && self.end == TraceEnd::Exited && callee != Callee::Returns && !self.in_doubt {
+            (self.in_doubt, self.certain) = (true, self.course.steps.len());
+        }
+        self.stack.last_mut().expect("somebody calls").calls_done += 1;
+        Progress::Goes
+    }
+
+    /// Whether an event begins an activation, and not one of those that wait goes on with it.
+    fn begins_elsewhere(&self, event: Event) -> bool {
+        let function = self.graphs.function_of[event.marker];
+        self.graphs.can_begin(event) && !self.stack.iter().any(|activation| activation.function == function)
+    }
+
+    fn marker(&mut self, marker: branchwise_program::MarkerId) -> Progress {
+        let Some(event) = self.event() else {
+            // Something ended the run on the way here, or its log is not whole.
+            return if self.in_doubt { Progress::Stop } else { self.lose() };
+        };
+        let top = self.stack.last_mut().expect("somebody decides");
+        if event.marker == marker {
+            let Some(&target) = self.graphs.functions[top.function].targets.get(&event) else { return self.lose() };
+            self.next_event += 1;
+            self.course.steps.push(Step::Take(event));
+            self.certain = self.course.steps.len();
+            return self.go(target);
+        }
+        // A call whose statement comes later in the graph than the conditions inside the same statement.
+        let function = self.graphs.function_of[event.marker];
+        let called = self.graphs.functions[top.function].callees.contains(&function);
+        if called && self.graphs.can_begin(event) {
+            top.early.push(function);
+            self.enter(function, true);
+            return Progress::Goes;
+        }
+        self.lose()
+    }
+
+    fn leave(&mut self) -> Progress {
+        self.course.steps.push(Step::Leave);
+        let left = self.stack.pop().expect("somebody returns");
+        match self.stack.last_mut() {
+            None => Progress::Done,
+            Some(caller) => {
+                caller.calls_done += usize::from(!left.is_early);
+                Progress::Goes
+            }
+        }
+    }
+
+    /// No marker tells what comes next. Where nothing does, the run has ended in what was called there.
+    fn unknown(&mut self) -> Progress {
+        match self.in_doubt {
+            true => Progress::Stop,
+            false => self.lose(),
+        }
+    }
+}

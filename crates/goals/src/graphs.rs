@@ -1,0 +1,190 @@
+//! The control-flow graphs and calls of a program, as following a trace needs them.
+
+use std::collections::{HashMap, HashSet};
+
+use branchwise_program::map::{CallSite, EdgeLabel, Event, Function, Map, NodeKind, StubAct};
+use branchwise_program::{FunctionId, Id, IdVec, MarkerId, NodeId};
+
+/// Made once for all units of a program.
+#[derive(Debug)]
+pub struct Graphs {
+    pub(crate) functions: IdVec<FunctionId, Graph>,
+    pub(crate) function_of: IdVec<MarkerId, FunctionId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Graph {
+    pub entry: NodeId,
+    pub nodes: Vec<Vertex>,
+    pub targets: HashMap<Event, NodeId>,
+    /// The markers that can be the first of an activation.
+    pub first: Vec<MarkerId>,
+    pub callees: HashSet<FunctionId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Vertex {
+    pub next: Next,
+    /// In the order of evaluation.
+    pub calls: Vec<Callee>,
+}
+
+/// What comes after a node, once its calls have returned.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Next {
+    Node(NodeId),
+    /// Its marker reports where it goes.
+    Marker(MarkerId),
+    Return,
+    /// Nothing, or no marker tells what.
+    Unknown,
+}
+
+/// What is called, as far as a trace shows it.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Callee {
+    Function(FunctionId),
+    /// Comes back, and calls none of our functions.
+    Returns,
+    /// Calls none of our functions, but may end the run.
+    MayEnd,
+    /// May call any function, or end the run.
+    Opaque,
+    /// Control may come back to another place than this.
+    Jumps,
+}
+
+/// Functions of `stdio.h`, which are no models: they come back and call nobody.
+const STREAMS: [&str; 45] = [
+    "clearerr",
+    "fclose",
+    "feof",
+    "ferror",
+    "fflush",
+    "fgetc",
+    "fgets",
+    "fopen",
+    "fprintf",
+    "fputc",
+    "fputs",
+    "fread",
+    "freopen",
+    "fscanf",
+    "fseek",
+    "ftell",
+    "fwrite",
+    "getc",
+    "getchar",
+    "gets",
+    "perror",
+    "printf",
+    "putc",
+    "putchar",
+    "puts",
+    "remove",
+    "rename",
+    "rewind",
+    "scanf",
+    "setbuf",
+    "setvbuf",
+    "snprintf",
+    "sprintf",
+    "sscanf",
+    "tmpfile",
+    "ungetc",
+    "vfprintf",
+    "vfscanf",
+    "vprintf",
+    "vscanf",
+    "vsnprintf",
+    "vsprintf",
+    "vsscanf",
+    "fileno",
+    "fsetpos",
+];
+
+/// Functions behind which control may be anywhere.
+const JUMPS: [&str; 6] = ["setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "longjmp", "siglongjmp"];
+
+impl Graphs {
+    pub fn of(map: &Map) -> Self {
+        let by_name: HashMap<&str, FunctionId> =
+            map.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
+        let functions = map.functions.values().map(|function| Graph::of(map, function, &by_name)).collect();
+        Graphs { functions, function_of: map.markers.values().map(|marker| marker.function).collect() }
+    }
+
+    /// Whether an activation can begin with this event.
+    pub(crate) fn can_begin(&self, event: Event) -> bool {
+        self.functions[self.function_of[event.marker]].first.contains(&event.marker)
+    }
+}
+
+impl Graph {
+    fn of(map: &Map, function: &Function, by_name: &HashMap<&str, FunctionId>) -> Self {
+        let cfg = &function.cfg;
+        let mut nodes: Vec<Vertex> =
+            cfg.nodes.ids().map(|_| Vertex { next: Next::Unknown, calls: Vec::new() }).collect();
+        let mut targets = HashMap::new();
+        let mut always: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
+        for edge in cfg.edges.values() {
+            match edge.label {
+                EdgeLabel::Outcome(event) => drop(targets.insert(event, edge.to)),
+                EdgeLabel::Always => always[edge.from.index()].push(edge.to),
+            }
+        }
+        for (id, node) in cfg.nodes.iter() {
+            nodes[id.index()].next = match (node.kind, always[id.index()].as_slice()) {
+                (NodeKind::Condition(marker) | NodeKind::Switch(marker), _) => Next::Marker(marker),
+                (NodeKind::Exit, _) => Next::Return,
+                (_, &[only]) => Next::Node(only),
+                _ => Next::Unknown,
+            };
+        }
+        let mut callees = HashSet::new();
+        for call in &function.calls {
+            let callee = callee(map, call, by_name);
+            nodes[call.node.index()].calls.push(callee);
+            if let Callee::Function(callee) = callee {
+                callees.insert(callee);
+            }
+        }
+        let mut graph = Graph { entry: cfg.entry, nodes, targets, first: Vec::new(), callees };
+        graph.first = graph.first_markers(&always);
+        graph
+    }
+
+    fn first_markers(&self, always: &[Vec<NodeId>]) -> Vec<MarkerId> {
+        let mut seen = vec![false; self.nodes.len()];
+        let (mut open, mut markers) = (vec![self.entry], Vec::new());
+        while let Some(node) = open.pop() {
+            if std::mem::replace(&mut seen[node.index()], true) {
+                continue;
+            }
+            match self.nodes[node.index()].next {
+                Next::Marker(marker) => markers.push(marker),
+                _ => open.extend(&always[node.index()]),
+            }
+        }
+        markers
+    }
+}
+
+fn callee(map: &Map, call: &CallSite, by_name: &HashMap<&str, FunctionId>) -> Callee {
+    let Some(name) = &call.callee else { return Callee::Opaque };
+    if JUMPS.contains(&name.as_str()) {
+        return Callee::Jumps;
+    }
+    if let Some(&function) = by_name.get(name.as_str()) {
+        return Callee::Function(function);
+    }
+    let stub = map.stubs.iter().find(|stub| stub.name == *name);
+    match stub {
+        Some(stub) if stub.act == StubAct::Feeds => Callee::Returns,
+        Some(_) => Callee::MayEnd,
+        None if !call.declared_by_user && STREAMS.contains(&name.as_str()) => Callee::Returns,
+        None if map.closed_functions.contains(name) && call.returns => Callee::Returns,
+        None if map.closed_functions.contains(name) => Callee::MayEnd,
+        None => Callee::Opaque,
+    }
+}

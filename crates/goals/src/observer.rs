@@ -1,0 +1,202 @@
+//! Which goals a whole trace reaches, where no single event tells.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use branchwise_program::map::{Event, Formula, Map};
+use branchwise_program::{FunctionId, MarkerId, NodeId};
+
+use crate::course::{Course, Step, Trace};
+use crate::graphs::Graphs;
+use crate::loops::{Laps, LoopShape};
+use crate::outcomes::value_after;
+use crate::{Goal, GoalId, GoalKind, Iterations, Needs};
+
+/// Knows the goals of one ledger that need it.
+#[derive(Debug, Clone)]
+pub(crate) struct Observer {
+    graphs: Arc<Graphs>,
+    /// Statements and functions, by the node that shows them.
+    nodes: HashMap<(FunctionId, NodeId), Vec<GoalId>>,
+    /// Calls by their node and their index there.
+    calls: HashMap<(FunctionId, NodeId, usize), GoalId>,
+    loops: HashMap<FunctionId, WatchedLoops>,
+    /// By the outcomes of the evaluation.
+    evaluations: HashMap<Vec<Event>, Vec<GoalId>>,
+    /// The decisions that are watched, by leaf.
+    formulas: HashMap<MarkerId, Arc<Formula>>,
+}
+
+/// The loops of a function.
+#[derive(Debug, Clone, Default)]
+struct WatchedLoops {
+    shapes: Vec<LoopShape>,
+    goals: HashMap<(usize, Iterations), GoalId>,
+}
+
+/// What a trace shows beside the goals of its events.
+#[derive(Debug, Default)]
+pub(crate) struct Observed {
+    pub goals: BTreeSet<GoalId>,
+    /// Those that it may have reached before something stopped it.
+    pub doubtful: BTreeSet<GoalId>,
+    /// More may have happened than the log shows.
+    pub lost: bool,
+    pub unseen: bool,
+}
+
+/// A function that runs, with the loops that it is in.
+struct Activation {
+    function: FunctionId,
+    node: Option<NodeId>,
+    laps: Laps,
+    /// The evaluations that go on, by the first leaf of their decision.
+    evaluating: HashMap<MarkerId, Vec<Event>>,
+}
+
+impl Observer {
+    /// `None` where events alone tell of every goal.
+    pub fn of(map: &Map, graphs: &Arc<Graphs>, goals: &[Goal]) -> Option<Self> {
+        if goals.iter().all(Goal::is_an_event) {
+            return None;
+        }
+        let (nodes, calls, loops, evaluations, formulas) = Default::default();
+        let mut observer = Observer { graphs: Arc::clone(graphs), nodes, calls, loops, evaluations, formulas };
+        let mut calls_at: HashMap<(FunctionId, NodeId), usize> = HashMap::new();
+        for (index, goal) in goals.iter().enumerate() {
+            let id = GoalId(index as u32);
+            if let Needs::Evaluation(events) = &goal.needs {
+                observer.evaluations.entry(events.clone()).or_default().push(id);
+                observer.watch_decision(map, goal.function, events);
+                continue;
+            }
+            match (goal.kind, goal.nodes().first()) {
+                (GoalKind::Loop(index, count), _) => observer.watch_loop(map, goal.function, index, count, id),
+                (GoalKind::Call, Some(&node)) => {
+                    let nth = calls_at.entry((goal.function, node)).or_default();
+                    observer.calls.insert((goal.function, node, *nth), id);
+                    *nth += 1;
+                }
+                (_, Some(&node)) => observer.nodes.entry((goal.function, node)).or_default().push(id),
+                (_, None) => {}
+            }
+        }
+        Some(observer)
+    }
+
+    fn watch_loop(&mut self, map: &Map, function: FunctionId, index: usize, count: Iterations, id: GoalId) {
+        let of_function = &map.functions[function];
+        let watched = self.loops.entry(function).or_insert_with(|| {
+            let shapes = of_function.loops.iter().map(|found| LoopShape::of(map, of_function, found));
+            WatchedLoops { shapes: shapes.collect(), goals: HashMap::new() }
+        });
+        watched.goals.insert((index, count), id);
+    }
+
+    fn watch_decision(&mut self, map: &Map, function: FunctionId, events: &[Event]) {
+        let Some(first) = events.first().map(|event| event.marker) else { return };
+        if self.formulas.contains_key(&first) {
+            return;
+        }
+        let decisions = map.functions[function].decisions.iter();
+        for decision in decisions.filter(|decision| decision.formula.leaves().first() == Some(&first)) {
+            let formula = Arc::new(decision.formula.clone());
+            self.formulas.extend(formula.leaves().into_iter().map(|leaf| (leaf, Arc::clone(&formula))));
+        }
+    }
+
+    fn loops(&self, function: FunctionId) -> (&[LoopShape], Option<&WatchedLoops>) {
+        let watched = self.loops.get(&function);
+        (watched.map_or(&[], |watched| &watched.shapes), watched)
+    }
+
+    pub fn observe(&self, trace: &Trace<'_>) -> Observed {
+        let Course { steps, certain, lost, unseen } = self.graphs.follow(trace);
+        let mut observed = Observed { lost, unseen, ..Observed::default() };
+        let mut known = None;
+        let mut stack: Vec<Activation> = Vec::new();
+        for (index, step) in steps.into_iter().enumerate() {
+            if index == certain {
+                known = Some(observed.goals.clone());
+            }
+            match step {
+                Step::Enter(function) => {
+                    let laps = Laps::of(self.loops(function).0);
+                    stack.push(Activation { function, node: None, laps, evaluating: HashMap::new() });
+                }
+                Step::Leave => {
+                    if let Some(mut ended) = stack.pop() {
+                        let left = ended.laps.end();
+                        self.note_left(ended.function, &left, &mut observed);
+                    }
+                }
+                _ => {
+                    let Some(activation) = stack.last_mut() else { continue };
+                    self.step(activation, step, &mut observed);
+                }
+            }
+        }
+        if let Some(known) = known {
+            observed.doubtful = observed.goals.difference(&known).copied().collect();
+            observed.goals = known;
+        }
+        observed
+    }
+
+    fn step(&self, activation: &mut Activation, step: Step, observed: &mut Observed) {
+        let function = activation.function;
+        match step {
+            Step::Node(node) => {
+                observed.goals.extend(self.nodes.get(&(function, node)).into_iter().flatten());
+                let left = activation.laps.arrive(self.loops(function).0, node);
+                self.note_left(function, &left, observed);
+                self.note_many(activation, observed);
+                activation.node = Some(node);
+            }
+            Step::Call(nth) => {
+                let call = activation.node.and_then(|node| self.calls.get(&(function, node, nth)));
+                observed.goals.extend(call);
+            }
+            Step::Take(event) => {
+                activation.laps.take(self.loops(function).0, event);
+                self.note_many(activation, observed);
+                self.evaluate(activation, event, observed);
+            }
+            Step::Enter(_) | Step::Leave => {}
+        }
+    }
+
+    /// An outcome begins, continues or ends the evaluation of its decision.
+    fn evaluate(&self, activation: &mut Activation, event: Event, observed: &mut Observed) {
+        let Some(formula) = self.formulas.get(&event.marker) else { return };
+        let Some(&first) = formula.leaves().first() else { return };
+        let evaluation = activation.evaluating.entry(first).or_default();
+        if event.marker == first {
+            evaluation.clear();
+        }
+        evaluation.push(event);
+        if value_after(formula, event.marker, event.outcome == 1).is_some() {
+            observed.goals.extend(self.evaluations.get(evaluation).into_iter().flatten());
+        }
+    }
+
+    /// The loops that were left after these iterations.
+    fn note_left(&self, function: FunctionId, left: &[(usize, u64)], observed: &mut Observed) {
+        let Some(watched) = self.loops(function).1 else { return };
+        for &(index, count) in left {
+            let iterations = match count {
+                0 => Iterations::Zero,
+                1 => Iterations::One,
+                _ => Iterations::Many,
+            };
+            observed.goals.extend(watched.goals.get(&(index, iterations)));
+        }
+    }
+
+    /// That there are two iterations or more is known before the loop ends.
+    fn note_many(&self, activation: &Activation, observed: &mut Observed) {
+        let Some(watched) = self.loops(activation.function).1 else { return };
+        let many = activation.laps.running().filter(|(_, count)| *count > 1);
+        observed.goals.extend(many.filter_map(|(index, _)| watched.goals.get(&(index, Iterations::Many))));
+    }
+}

@@ -1,0 +1,70 @@
+//! Depth first, for criteria whose goals are paths: one path at a time can be covered, whatever else it contains.
+
+use std::rc::Rc;
+
+use branchwise_goals::Ledger;
+use branchwise_program::FunctionId;
+use branchwise_program::map::Event;
+
+use crate::frontier::Candidate;
+use crate::tree::{Inserted, Status, Tree};
+
+/// An executed path, as far as its alternatives need it.
+#[derive(Debug)]
+pub struct Executed {
+    /// The functions that the test calls, the unit under test last.
+    pub calls: Vec<FunctionId>,
+    pub events: Vec<Event>,
+}
+
+#[derive(Debug, Clone)]
+struct OpenWay {
+    candidate: Candidate,
+    path: Rc<Executed>,
+    events_before: usize,
+}
+
+/// The alternatives that nobody took, those of the latest path first and there the deepest first.
+#[derive(Debug, Clone, Default)]
+pub struct DepthFirst {
+    stack: Vec<OpenWay>,
+}
+
+impl DepthFirst {
+    /// Takes in the new nodes of a path; for each choice of it, how many events came before.
+    pub fn add(&mut self, tree: &Tree, inserted: &Inserted, path: &Rc<Executed>, events_before: &[usize]) {
+        let new = inserted.nodes.iter().zip(events_before).skip(inserted.first_new);
+        for (&node, &events_before) in new {
+            for (branch, way) in tree.branches(node).iter().enumerate() {
+                if !way.fault && tree.status(node, branch) == Status::Open {
+                    let candidate = Candidate { node, branch };
+                    self.stack.push(OpenWay { candidate, path: Rc::clone(path), events_before });
+                }
+            }
+        }
+    }
+
+    /// The next alternative that can lead to a path which is a goal and not covered.
+    pub fn next(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
+        while let Some(way) = self.stack.pop() {
+            if way.is_worth_trying(tree, ledger) {
+                return Some(way.candidate);
+            }
+        }
+        None
+    }
+
+    /// All of them, in a fixed order.
+    pub fn remaining(&self, tree: &Tree, ledger: &Ledger) -> Vec<Candidate> {
+        self.stack.iter().filter(|way| way.is_worth_trying(tree, ledger)).map(|way| way.candidate).collect()
+    }
+}
+
+impl OpenWay {
+    fn is_worth_trying(&self, tree: &Tree, ledger: &Ledger) -> bool {
+        let Candidate { node, branch } = self.candidate;
+        let mut events = self.path.events[..self.events_before].to_vec();
+        events.extend(tree.branches(node)[branch].event);
+        tree.status(node, branch) == Status::Open && ledger.may_be_new(&self.path.calls, &events)
+    }
+}
