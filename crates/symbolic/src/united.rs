@@ -7,7 +7,6 @@
 //! the step is repeated for each alternative.
 
 mod join;
-mod order;
 mod state;
 mod tree;
 
@@ -16,6 +15,7 @@ use std::rc::Rc;
 
 use branchwise_constraints::{Answer, Model, Reason, Solver, TermId, excluded_by_bounds, holds};
 use branchwise_program::code::{Call, Callee, Instruction};
+use branchwise_program::graph::BlockOrder;
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, Id, RegisterId};
 
@@ -24,7 +24,6 @@ use crate::path::{Alternative, AlternativeKind, Caveats, FaultKind, PathEnd, Pos
 use crate::plain::Place;
 use crate::session::{RunLimits, Session};
 use crate::value::Value;
-use order::BlockOrder;
 use state::State;
 pub use tree::{ExecutionTree, Fate, TreeLimits, TreeNode};
 

@@ -11,6 +11,7 @@ mod dominators;
 mod edges;
 mod interprocedural;
 mod loops;
+mod order;
 #[cfg(test)]
 mod program_tests;
 mod supergraph;
@@ -26,3 +27,4 @@ pub use dominators::{DominatorTree, immediate_dominators};
 pub use edges::{EdgeGraph, edge_dominators, edge_graph, edge_postdominators, unconstrained_edges};
 pub use interprocedural::{Implications, ProgramEdge};
 pub use loops::{NaturalLoop, back_edges, natural_loops};
+pub use order::BlockOrder;
