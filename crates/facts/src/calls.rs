@@ -32,13 +32,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn call_through(
-        &mut self,
-        pointer: &Value,
-        call: &Call,
-        arguments: &[Value],
-        state: State,
-    ) -> Found<Vec<State>> {
+    fn call_through(&mut self, pointer: &Value, call: &Call, arguments: &[Value], state: State) -> Found<Vec<State>> {
         let known = pointer.targets.known.keys();
         let mut candidates: Vec<CodeFunctionId> = known
             .filter_map(|object| match object {
@@ -115,13 +109,7 @@ impl Run<'_, '_> {
         state
     }
 
-    fn call_library(
-        &mut self,
-        name: &str,
-        call: &Call,
-        arguments: &[Value],
-        mut state: State,
-    ) -> Found<Vec<State>> {
+    fn call_library(&mut self, name: &str, call: &Call, arguments: &[Value], mut state: State) -> Found<Vec<State>> {
         match name {
             "abort" | "llvm.trap" | "__assert_fail" | "_exit" | "_Exit" => Ok(Vec::new()),
             "__bw_release" | "__bw_left_alone" => Ok(vec![state]),

@@ -218,9 +218,7 @@ impl Contents {
         match &self.base {
             Base::Unknown => None,
             Base::Zero => Some(Value::plain(Number::constant(8 * size as u32, 0))),
-            Base::Elements { size: own, phase: at, value } => {
-                (*own == size && *at == phase).then(|| value.clone())
-            }
+            Base::Elements { size: own, phase: at, value } => (*own == size && *at == phase).then(|| value.clone()),
             Base::Image(global) => {
                 let last = self.size.checked_sub(size)?;
                 image_elements(code, *global, phase, last, size, size)

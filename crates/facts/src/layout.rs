@@ -93,11 +93,7 @@ fn liveness(function: &Function, blocks: &[BlockId]) -> IdVec<BlockId, BTreeSet<
     }
 }
 
-fn live_before(
-    function: &Function,
-    id: BlockId,
-    live: &IdVec<BlockId, BTreeSet<RegisterId>>,
-) -> BTreeSet<RegisterId> {
+fn live_before(function: &Function, id: BlockId, live: &IdVec<BlockId, BTreeSet<RegisterId>>) -> BTreeSet<RegisterId> {
     let block = &function.blocks[id];
     let mut now = BTreeSet::new();
     for edge in block.terminator.edges() {

@@ -53,7 +53,8 @@ impl Memory {
     /// What a load reads; `None` if it always ends the path.
     pub(crate) fn load(&self, code: &Code, address: &Value, size: u64) -> Option<Value> {
         let mut loaded: Option<Value> = None;
-        let mut add = |value: Value| loaded = Some(loaded.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
+        let mut add =
+            |value: Value| loaded = Some(loaded.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
         for (object, offset) in &address.targets.known {
             match (object, self.contents(code, *object)) {
                 (ObjectId::Function(_), _) => {}

@@ -1,7 +1,7 @@
 //! What a decision says of the values that it was made from.
 
-use branchwise_program::code::{BinaryOp, CastOp, CompareOp, Instruction, Operand};
 use branchwise_program::RegisterId;
+use branchwise_program::code::{BinaryOp, CastOp, CompareOp, Instruction, Operand};
 
 use crate::interpreter::Run;
 use crate::number::{Number, mask, negated};
@@ -141,9 +141,7 @@ fn before_cast(op: CastOp, from: u32, source: &Number, number: &Number) -> Optio
             let fitting = Number::signed_range(number.width(), least, most)?;
             Some(number.meet(&fitting).map(|fitting| fitting.cast(CastOp::Truncate, from)))
         }
-        CastOp::Truncate if source.unsigned_bounds().1 <= whole => {
-            Some(Some(number.cast(CastOp::ZeroExtend, from)))
-        }
+        CastOp::Truncate if source.unsigned_bounds().1 <= whole => Some(Some(number.cast(CastOp::ZeroExtend, from))),
         CastOp::Truncate => {
             let (least, most) = Number::any(number.width()).signed_bounds();
             let (low, high) = source.signed_bounds();

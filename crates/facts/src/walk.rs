@@ -92,13 +92,7 @@ impl Run<'_, '_> {
         state.value(self.code, self.function, operand, width)
     }
 
-    fn instruction(
-        &mut self,
-        block: &Block,
-        id: BlockId,
-        index: usize,
-        states: Vec<State>,
-    ) -> Found<Vec<State>> {
+    fn instruction(&mut self, block: &Block, id: BlockId, index: usize, states: Vec<State>) -> Found<Vec<State>> {
         let instruction = &block.instructions[index];
         if let Instruction::Unsupported { .. } = instruction {
             return Err(Stop::Unsupported);

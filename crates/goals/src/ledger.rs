@@ -12,6 +12,8 @@ use crate::{Goal, GoalId, GoalKind};
 pub struct Ledger {
     goals: Vec<Goal>,
     reached: Vec<bool>,
+    /// What no execution can reach; nobody need look for it.
+    excluded: Vec<bool>,
     /// What a search tries first; all, unless it is told otherwise.
     aimed: Vec<bool>,
     by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
@@ -26,6 +28,7 @@ impl Ledger {
         }
         Ledger {
             reached: vec![false; goals.len()],
+            excluded: vec![false; goals.len()],
             aimed: vec![true; goals.len()],
             open: goals.len(),
             goals,
@@ -49,13 +52,26 @@ impl Ledger {
         self.goals.is_empty()
     }
 
-    /// How many goals no trace has reached.
+    /// How many goals no trace has reached and nothing excludes.
     pub fn open(&self) -> usize {
         self.open
     }
 
     pub fn is_reached(&self, id: GoalId) -> bool {
         self.reached[id.0 as usize]
+    }
+
+    /// Whether it is neither reached nor excluded.
+    pub fn is_open(&self, id: GoalId) -> bool {
+        !self.is_reached(id) && !self.excluded[id.0 as usize]
+    }
+
+    /// Notes a proof that nothing reaches a goal.
+    pub fn exclude(&mut self, id: GoalId) {
+        if self.is_open(id) {
+            self.open -= 1;
+        }
+        self.excluded[id.0 as usize] = true;
     }
 
     /// The goals that this event reaches.
@@ -66,12 +82,12 @@ impl Ledger {
 
     /// Whether this event would reach a goal that is still open.
     pub fn would_help(&self, event: Event) -> bool {
-        self.reached_by(event).any(|id| !self.is_reached(id))
+        self.reached_by(event).any(|id| self.is_open(id))
     }
 
     /// Whether this event would reach a goal that is still open and aimed at.
     pub fn is_aimed_at(&self, event: Event) -> bool {
-        self.reached_by(event).any(|id| !self.is_reached(id) && self.aimed[id.0 as usize])
+        self.reached_by(event).any(|id| self.is_open(id) && self.aimed[id.0 as usize])
     }
 
     /// Aims at the goals that are these outcomes, and no longer at the others. That a switch goes elsewhere than to one
@@ -94,8 +110,10 @@ impl Ledger {
         for &event in trace {
             let reached: Vec<GoalId> = self.reached_by(event).filter(|&id| !self.is_reached(id)).collect();
             for id in reached {
+                if self.is_open(id) {
+                    self.open -= 1;
+                }
                 self.reached[id.0 as usize] = true;
-                self.open -= 1;
                 fresh.push(id);
             }
         }
