@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may use of the workspace.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("program", &[]),
     ("constraints", &[]),
     ("frontend", &["program"]),
+    ("facts", &["program"]),
     ("goals", &["program"]),
     ("search", &["program", "goals"]),
     ("symbolic", &["program", "constraints"]),
     ("replay", &["program"]),
-    ("generate", &["program", "goals", "search", "constraints", "symbolic", "replay"]),
+    ("generate", &["program", "goals", "search", "constraints", "facts", "symbolic", "replay"]),
     ("report", &["program", "goals", "replay", "generate"]),
     ("cli", &["program", "goals", "constraints", "replay", "frontend", "generate", "report"]),
 ];

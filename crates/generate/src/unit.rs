@@ -1,14 +1,16 @@
 //! One function: explore in rounds, replay, minimise, conclude.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
 use branchwise_constraints::Workers;
+use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
 use branchwise_program::code::Location;
-use branchwise_program::map::Place;
+use branchwise_program::map::{Event, Place};
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_search::Routes;
@@ -17,6 +19,7 @@ use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 use crate::confirm::confirm;
 use crate::effects::Effects;
 use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
+use crate::goal_tree::outcomes;
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
@@ -55,6 +58,7 @@ pub struct UnitReport {
 pub struct Workplace<'a> {
     subject: &'a Subject<'a>,
     prepared: Prepared<'a>,
+    facts: RefCell<Facts<'a>>,
     workers: Option<Workers>,
     harness: Harness,
 }
@@ -62,7 +66,8 @@ pub struct Workplace<'a> {
 impl<'a> Workplace<'a> {
     /// The workers belong to the calling thread; see [`Workers`].
     pub fn new(subject: &'a Subject<'a>, harness: Harness, workers: Option<Workers>) -> Self {
-        Workplace { subject, prepared: Prepared::new(subject.program), workers, harness }
+        let facts = RefCell::new(Facts::new(subject.program));
+        Workplace { subject, prepared: Prepared::new(subject.program), facts, workers, harness }
     }
 
     /// Generates and replays tests for one function.
@@ -107,6 +112,23 @@ fn unmeasured(error: &ReplayError) -> ReplaySummary {
         disagreements: vec![Disagreement { function: String::new(), test: None, what }],
         ..ReplaySummary::default()
     }
+}
+
+/// Goals that no execution reaches, with what excludes them.
+type Proved = BTreeMap<GoalId, String>;
+
+/// What the rounds brought.
+struct Explored {
+    attempts: Vec<Attempt>,
+    rounds: Vec<Limitations>,
+    proved: Proved,
+}
+
+/// What verdicts rest on.
+struct Known {
+    rounds: Vec<Limitations>,
+    proved: Proved,
+    counters: Counters,
 }
 
 struct Unit<'u, 'a> {
@@ -203,10 +225,11 @@ impl<'a> Unit<'_, 'a> {
         let mut counters = Counters::default();
         let mut on_goals =
             |reached, goals| on_progress(Progress::GoalsReached { name: name.to_string(), reached, goals });
-        let (attempts, rounds) = self.explore(ledger, &mut counters, started, &mut on_goals);
+        let Explored { attempts, rounds, proved } = self.explore(ledger, &mut counters, started, &mut on_goals);
         let replayed = replay(&mut self.place.harness, attempts, ledger)?;
         self.note_disagreements(name, &replayed);
-        let mut report = self.report(ledger, replayed, &rounds, &counters);
+        self.note_refuted(name, ledger, &proved);
+        let mut report = self.report(ledger, replayed, &Known { rounds, proved, counters });
         report.work.seconds = started.elapsed().as_secs_f64();
         if self.place.subject.settings.findings != FindingsMode::None {
             confirm(&mut self.place.harness, &mut report.findings);
@@ -221,13 +244,14 @@ impl<'a> Unit<'_, 'a> {
         counters: &mut Counters,
         started: Instant,
         on_goals: &mut dyn FnMut(usize, usize),
-    ) -> (Vec<Attempt>, Vec<Limitations>) {
+    ) -> Explored {
         let Workplace { subject, prepared, workers, .. } = &*self.place;
         let means = Means { routes: &subject.routes, workers: workers.clone() };
         let settings = subject.settings.of_function(&subject.program.map.functions[self.function].name);
         let mut budget = Budget::new(&settings, started);
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
+        let mut proved: Option<Proved> = None;
         let mut shared = BTreeSet::new();
         let mut faults = FaultRecord::default();
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
@@ -250,6 +274,9 @@ impl<'a> Unit<'_, 'a> {
             let more = more_shared(&shared, &limitations.caveats.could_share);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
+            if proved.is_none() && ledger.open() > 0 {
+                proved = Some(self.prove(ledger, &settings));
+            }
             let same = next == bounds && more.is_empty();
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
@@ -266,7 +293,37 @@ impl<'a> Unit<'_, 'a> {
             });
         }
         counters.fault_queries = faults.queries();
-        (attempts, rounds)
+        Explored { attempts, rounds, proved: proved.unwrap_or_default() }
+    }
+
+    /// Excludes the open goals that no execution reaches, whatever the bounds. What was reached must not be among them: if
+    /// it is, nothing is concluded.
+    fn prove(&self, ledger: &mut Ledger, settings: &Settings) -> Proved {
+        let Workplace { subject, facts, .. } = &*self.place;
+        let map = &subject.program.map;
+        let found = facts.borrow_mut().of_unit(self.function, &settings.interrupt);
+        let Some(facts) = found else { return Proved::default() };
+        let excluded = |(id, goal): (GoalId, &Goal)| {
+            let reaching: Vec<Event> = outcomes(map, goal).collect();
+            let excluded = !reaching.is_empty() && reaching.iter().all(|&event| facts.excludes(event));
+            let marker = reaching.first().map(|event| event.marker);
+            marker.filter(|_| excluded && goal.is_an_event()).map(|marker| (id, facts.reason(marker)))
+        };
+        let proved: Proved = ledger.goals().filter_map(excluded).collect();
+        if proved.keys().all(|&id| ledger.is_open(id)) {
+            proved.keys().for_each(|&id| ledger.exclude(id));
+        }
+        proved
+    }
+
+    /// An execution did what was proved to be impossible.
+    fn note_refuted(&mut self, name: &str, ledger: &Ledger, proved: &Proved) {
+        for id in proved.keys().filter(|&&id| ledger.is_reached(id)) {
+            let goal = ledger.goal(*id);
+            let outcome = goal.outcome.map_or(String::new(), |outcome| format!(" {outcome}"));
+            let what = format!("'{}' was proved to be never{outcome}, but a path takes it", goal.text);
+            self.disagreements.push(Disagreement { function: name.to_string(), test: None, what });
+        }
     }
 
     /// Nothing is known of all inputs within the bounds: what about the smallest ones?
@@ -299,8 +356,7 @@ impl<'a> Unit<'_, 'a> {
         &self,
         ledger: &Ledger,
         replayed: Vec<Replayed>,
-        rounds: &[Limitations],
-        counters: &Counters,
+        Known { rounds, proved, counters }: &Known,
     ) -> FunctionReport {
         let Subject { program, routes, .. } = self.place.subject;
         let function = self.function;
@@ -328,7 +384,10 @@ impl<'a> Unit<'_, 'a> {
             match (by.is_empty() && !reached.contains(&id), ledger.is_reached(id)) {
                 (false, _) => Verdict::Covered { tests: by },
                 (true, true) => not_reproduced(counters, closest),
-                (true, false) => judge.unreached(id, ledger.goal(id)),
+                (true, false) => match proved.get(&id).filter(|_| !ledger.is_open(id)) {
+                    Some(reason) => judge.excluded(reason),
+                    None => judge.unreached(id, ledger.goal(id)),
+                },
             }
         };
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {

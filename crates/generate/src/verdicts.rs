@@ -62,6 +62,13 @@ impl Judge<'_> {
         strongest.unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None))
     }
 
+    /// The verdict for a goal that a fact about all executions excludes.
+    pub(crate) fn excluded(&self, reason: &str) -> Verdict {
+        let round = self.rounds.last().cloned().unwrap_or_default();
+        let proof = format!("no execution takes it, after any number of iterations: {reason}");
+        Verdict::Infeasible(Evidence { proof, ..self.evidence(&round) })
+    }
+
     /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
     fn never_runs(&self, goal: &Goal) -> bool {
         goal.never_runs(&self.program.map) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())

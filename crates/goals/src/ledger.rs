@@ -16,6 +16,8 @@ use crate::{Criterion, Goal, GoalId, GoalKind, Needs};
 pub struct Ledger {
     goals: Vec<Goal>,
     reached: Vec<bool>,
+    /// What no execution can reach; nobody need look for it.
+    excluded: Vec<bool>,
     /// What a search tries first; all, unless it is told otherwise.
     aimed: Vec<bool>,
     by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
@@ -59,6 +61,7 @@ impl Ledger {
         }
         Ledger {
             reached: vec![false; goals.len()],
+            excluded: vec![false; goals.len()],
             aimed: vec![true; goals.len()],
             open: goals.len(),
             goals,
@@ -120,13 +123,26 @@ impl Ledger {
         self.goals.is_empty()
     }
 
-    /// How many goals no trace has reached.
+    /// How many goals no trace has reached and nothing excludes.
     pub fn open(&self) -> usize {
         self.open
     }
 
     pub fn is_reached(&self, id: GoalId) -> bool {
         self.reached[id.0 as usize]
+    }
+
+    /// Whether it is neither reached nor excluded.
+    pub fn is_open(&self, id: GoalId) -> bool {
+        !self.is_reached(id) && !self.excluded[id.0 as usize]
+    }
+
+    /// Notes a proof that nothing reaches a goal.
+    pub fn exclude(&mut self, id: GoalId) {
+        if !self.is_closed(id) {
+            self.open -= 1;
+        }
+        self.excluded[id.0 as usize] = true;
     }
 
     /// The goals that this event reaches.
@@ -142,7 +158,7 @@ impl Ledger {
 
     /// Nothing is to be done for it any more.
     fn is_closed(&self, id: GoalId) -> bool {
-        self.is_reached(id) || self.retired.get(id.0 as usize).is_some_and(|retired| *retired)
+        !self.is_open(id) || self.retired.get(id.0 as usize).is_some_and(|retired| *retired)
     }
 
     /// The open goals that this event reaches or may be a part of.
@@ -201,8 +217,10 @@ impl Ledger {
     }
 
     fn reach(&mut self, id: GoalId) {
+        if !self.is_closed(id) {
+            self.open -= 1;
+        }
         self.reached[id.0 as usize] = true;
-        self.open -= 1;
     }
 
     /// Notes a whole trace.
@@ -225,6 +243,7 @@ impl Ledger {
             if let Some(goal) = paths.note(trace, id) {
                 self.goals.push(goal);
                 self.reached.push(true);
+                self.excluded.push(false);
                 self.aimed.push(false);
                 noted.fresh.push(id);
             }

@@ -7,7 +7,6 @@
 //! the step is repeated for each alternative.
 
 mod join;
-mod order;
 mod pending;
 mod state;
 mod tree;
@@ -17,6 +16,7 @@ use std::rc::Rc;
 
 use branchwise_constraints::{Answer, Model, Reason, Solver, TermId, excluded_by_bounds, holds};
 use branchwise_program::code::{Call, Callee, Instruction};
+use branchwise_program::graph::BlockOrder;
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, Id, RegisterId};
 
@@ -25,7 +25,6 @@ use crate::path::{Alternative, AlternativeKind, Caveats, FaultKind, PathEnd, Pos
 use crate::plain::Place;
 use crate::session::{RunLimits, Session};
 use crate::value::Value;
-use order::BlockOrder;
 pub use pending::PendingUnion;
 use pending::Unanswered;
 use state::State;

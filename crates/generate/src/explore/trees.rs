@@ -39,7 +39,7 @@ impl Exploration<'_, '_> {
                     self.counters.count_calls(&solver);
                     return;
                 }
-                if self.ledger.is_reached(goal) || fully_grown.contains(&goal) {
+                if !self.ledger.is_open(goal) || fully_grown.contains(&goal) {
                     continue;
                 }
                 let Some(tree) = self.tree_for(goal, k, &part, &mut solver, budget) else {

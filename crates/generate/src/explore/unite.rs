@@ -148,7 +148,7 @@ impl Exploration<'_, '_> {
     /// Outcomes that reach a goal which is still open.
     pub(super) fn open_outcomes(&self) -> HashSet<Event> {
         let map = &self.session.program.map;
-        let open = self.ledger.goals().filter(|(id, _)| !self.ledger.is_reached(*id));
+        let open = self.ledger.goals().filter(|(id, _)| self.ledger.is_open(*id));
         open.flat_map(|(_, goal)| outcomes(map, goal)).collect()
     }
 

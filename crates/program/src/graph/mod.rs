@@ -13,6 +13,7 @@ mod icdg;
 mod icfg;
 mod interprocedural;
 mod loops;
+mod order;
 #[cfg(test)]
 mod program_tests;
 mod supergraph;
@@ -33,3 +34,4 @@ pub use icdg::{
 pub use icfg::{Icfg, IcfgArc, IcfgArcKind, IcfgKind, IcfgVertex};
 pub use interprocedural::{Implications, ProgramEdge};
 pub use loops::{NaturalLoop, back_edges, natural_loops};
+pub use order::BlockOrder;

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use branchwise_constraints::{Answer, Reason, TermId};
 use branchwise_program::CodeFunctionId;
+use branchwise_program::graph::BlockOrder;
 use branchwise_program::map::Event;
 
-use super::order::BlockOrder;
 use super::state::State;
 use super::{Key, Union, UnionLimits, UnionObstacle, UnionObstacleKind, Uniter};
 use crate::path::{PathEnd, Position};

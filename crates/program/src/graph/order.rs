@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use branchwise_program::code::{Block, Function, Operand, Terminator};
-use branchwise_program::graph::Digraph;
-use branchwise_program::{BlockId, Id, IdVec, RegisterId};
+use super::Digraph;
+use crate::code::{Block, Function, Operand, Terminator};
+use crate::{BlockId, Id, IdVec, RegisterId};
 
 /// A weak topological order (Bourdoncle 1993): the blocks of a loop stand together, its head first, and apart from the
 /// jumps to heads every jump leads forward.
-pub(super) struct BlockOrder {
+pub struct BlockOrder {
     pub position: IdVec<BlockId, u64>,
     /// The heads of the loops around each block, outermost first; a head is in its own loop.
     pub around: IdVec<BlockId, Vec<BlockId>>,
@@ -23,7 +23,7 @@ pub(super) struct BlockOrder {
 const DEEPEST: usize = 64;
 
 impl BlockOrder {
-    pub(super) fn of(function: &Function) -> Self {
+    pub fn of(function: &Function) -> Self {
         let mut ways_in: IdVec<BlockId, u32> = function.blocks.ids().map(|_| 0).collect();
         let mut edges = Vec::new();
         for (from, block) in function.blocks.iter() {

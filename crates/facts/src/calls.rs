@@ -1,0 +1,136 @@
+//! Calls: of functions with a body, through pointers, and of what the C library does.
+
+use branchwise_program::CodeFunctionId;
+use branchwise_program::code::{Call, Callee};
+use branchwise_program::library::is_stream_function;
+use branchwise_program::map::FeedOrigin;
+
+use crate::interpreter::{Found, Run, Stop, all_variables};
+use crate::number::Number;
+use crate::state::State;
+use crate::value::{ObjectId, Targets, Value, not_null};
+
+/// A pointer that may lead to more functions than this is not followed.
+const MOST_CANDIDATES: usize = 24;
+
+/// What calls back, or comes back twice, although it is called closed.
+const JUMPING: [&str; 3] = ["jmp", "fork", "context"];
+
+impl Run<'_, '_> {
+    /// The states in which the call may have returned.
+    pub(crate) fn call(&mut self, call: &Call, mut state: State) -> Found<Vec<State>> {
+        let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
+        let arguments: Vec<Value> =
+            call.arguments.iter().zip(widths).map(|(argument, width)| self.value(&state, argument, width)).collect();
+        state.forget_all_mirrors();
+        match &call.callee {
+            Callee::Direct(function) => self.call_function(*function, call, &arguments, state),
+            Callee::Indirect(pointer) => {
+                let pointer = self.value(&state, pointer, 64);
+                self.call_through(&pointer, call, &arguments, state)
+            }
+        }
+    }
+
+    fn call_through(&mut self, pointer: &Value, call: &Call, arguments: &[Value], state: State) -> Found<Vec<State>> {
+        let known = pointer.targets.known.keys();
+        let mut candidates: Vec<CodeFunctionId> = known
+            .filter_map(|object| match object {
+                ObjectId::Function(function) => Some(*function),
+                ObjectId::Global(_) | ObjectId::Stack(..) => None,
+            })
+            .collect();
+        let elsewhere = crate::memory::points_elsewhere(pointer);
+        if elsewhere {
+            let fits = |function: &CodeFunctionId| {
+                let function = &self.code.functions[*function];
+                let count = function.parameters.len();
+                count == arguments.len() || (function.variadic && count < arguments.len())
+            };
+            candidates.extend(self.interpreter.callable().iter().copied().filter(fits));
+            candidates.sort_unstable();
+            candidates.dedup();
+        }
+        if candidates.len() > MOST_CANDIDATES {
+            return Err(Stop::TooMuchWork);
+        }
+        let mut after = Vec::new();
+        for function in candidates {
+            after.extend(self.call_function(function, call, arguments, state.clone())?);
+        }
+        if elsewhere {
+            after.push(self.unknown_call(call, arguments, state));
+        }
+        Ok(after)
+    }
+
+    fn call_function(
+        &mut self,
+        function: CodeFunctionId,
+        call: &Call,
+        arguments: &[Value],
+        mut state: State,
+    ) -> Found<Vec<State>> {
+        let callee = &self.code.functions[function];
+        if callee.is_declaration() {
+            return self.call_library(&callee.name, call, arguments, state);
+        }
+        for argument in arguments.iter().skip(callee.parameters.len()) {
+            state.memory.escape(self.code, &argument.targets);
+        }
+        if self.interpreter.is_general(function) {
+            self.interpreter.generalise(function)?;
+            state.memory.escape(self.code, &all_variables(self.code));
+            return Ok(vec![self.unknown_call(call, arguments, state)]);
+        }
+        let outcome = self.interpreter.call(function, arguments.to_vec(), state.memory.clone())?;
+        if let Some(observed) = &mut self.observed {
+            observed.add(&outcome.observed);
+        }
+        let returned = outcome.exits.iter().map(|exit| {
+            let mut state = state.with_memory(exit.memory.clone());
+            let results = exit.results.iter().map(Some).chain(std::iter::repeat(None));
+            for (&out, result) in call.outs.iter().zip(results) {
+                let any = || Value::any(self.function.registers[out]);
+                state.set(out, result.cloned().unwrap_or_else(any));
+            }
+            state
+        });
+        Ok(returned.collect())
+    }
+
+    /// It may write whatever its arguments lead to and whatever has escaped, and return anything.
+    fn unknown_call(&self, call: &Call, arguments: &[Value], mut state: State) -> State {
+        arguments.iter().for_each(|argument| state.memory.escape(self.code, &argument.targets));
+        state.memory.havoc(self.code);
+        for &out in &call.outs {
+            state.set(out, Value::any(self.function.registers[out]));
+        }
+        state
+    }
+
+    fn call_library(&mut self, name: &str, call: &Call, arguments: &[Value], mut state: State) -> Found<Vec<State>> {
+        match name {
+            "abort" | "llvm.trap" | "__assert_fail" | "_exit" | "_Exit" => Ok(Vec::new()),
+            "__bw_release" | "__bw_left_alone" => Ok(vec![state]),
+            "__bw_allocate" | "__bw_resize" => {
+                arguments.iter().for_each(|argument| state.memory.escape(self.code, &argument.targets));
+                let feeds = &self.interpreter.program.map.feeds;
+                let may_fail = feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
+                let number = if may_fail { Number::any(64) } else { not_null() };
+                call.outs.iter().for_each(|&out| {
+                    state.set(out, Value { number: number.clone(), targets: Targets::unknown() });
+                });
+                Ok(vec![state])
+            }
+            _ => {
+                let closed = &self.interpreter.program.map.closed_functions;
+                let jumps = JUMPING.iter().any(|part| name.contains(part));
+                match !jumps && (is_stream_function(name) || closed.contains(name)) {
+                    true => Ok(vec![self.unknown_call(call, arguments, state)]),
+                    false => Err(Stop::Unsupported),
+                }
+            }
+        }
+    }
+}

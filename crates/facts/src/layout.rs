@@ -1,0 +1,174 @@
+//! What is known of a function before it is interpreted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use branchwise_program::code::{Callee, Code, Function, Instruction, Operand, Terminator};
+use branchwise_program::graph::BlockOrder;
+use branchwise_program::{BlockId, IdVec, RegisterId};
+
+use crate::number::signed;
+
+/// More constants than this are no help.
+const MOST_THRESHOLDS: usize = 96;
+
+pub(crate) struct Layout {
+    pub order: BlockOrder,
+    /// Blocks by their position.
+    pub blocks: Vec<BlockId>,
+    /// Registers that somebody reads before they are written again, at the start of each block.
+    pub live: IdVec<BlockId, BTreeSet<RegisterId>>,
+    /// Where each register is written, if it is not by edges.
+    pub definitions: BTreeMap<RegisterId, (BlockId, usize)>,
+    /// Constants of the function and their neighbours, in ascending order.
+    pub thresholds: Vec<i128>,
+    /// Registers whose constants are worth a state each: results of calls, and what edges write.
+    pub telling: BTreeSet<RegisterId>,
+}
+
+impl Layout {
+    pub(crate) fn of(code: &Code, function: &Function) -> Self {
+        let order = BlockOrder::of(function);
+        let mut blocks: Vec<BlockId> = function.blocks.ids().collect();
+        blocks.sort_by_key(|&block| order.position[block]);
+        let mut definitions = BTreeMap::new();
+        for (id, block) in function.blocks.iter() {
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                definitions.extend(written_by(instruction).into_iter().map(|out| (out, (id, index))));
+            }
+        }
+        Layout {
+            live: liveness(function, &blocks),
+            definitions,
+            thresholds: thresholds(function),
+            telling: telling(code, function, &order),
+            order,
+            blocks,
+        }
+    }
+
+    pub(crate) fn is_head(&self, block: BlockId) -> bool {
+        self.order.around[block].last() == Some(&block)
+    }
+}
+
+pub(crate) fn written_by(instruction: &Instruction) -> Vec<RegisterId> {
+    match instruction {
+        Instruction::Binary(binary) => vec![binary.out],
+        Instruction::Compare(compare) => vec![compare.out],
+        Instruction::Cast(cast) => vec![cast.out],
+        Instruction::Float(float) => vec![float.out],
+        Instruction::Address(address) => vec![address.out],
+        Instruction::Call(call) => call.outs.clone(),
+        Instruction::Select { out, .. }
+        | Instruction::StackObject { out, .. }
+        | Instruction::Load { out, .. }
+        | Instruction::MarkCondition { out, .. } => vec![*out],
+        Instruction::Store { .. }
+        | Instruction::CopyMemory { .. }
+        | Instruction::SetMemory { .. }
+        | Instruction::MarkSwitch { .. }
+        | Instruction::Input { .. }
+        | Instruction::Feed { .. }
+        | Instruction::Assume { .. }
+        | Instruction::Output { .. }
+        | Instruction::VariadicStart { .. }
+        | Instruction::VolatileRead { .. }
+        | Instruction::Unsupported { .. } => Vec::new(),
+    }
+}
+
+/// Backwards over the blocks until nothing changes.
+fn liveness(function: &Function, blocks: &[BlockId]) -> IdVec<BlockId, BTreeSet<RegisterId>> {
+    let mut live: IdVec<BlockId, BTreeSet<RegisterId>> = function.blocks.ids().map(|_| BTreeSet::new()).collect();
+    loop {
+        let mut changed = false;
+        for &id in blocks.iter().rev() {
+            let now = live_before(function, id, &live);
+            changed |= now != live[id];
+            live[id] = now;
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+fn live_before(function: &Function, id: BlockId, live: &IdVec<BlockId, BTreeSet<RegisterId>>) -> BTreeSet<RegisterId> {
+    let block = &function.blocks[id];
+    let mut now = BTreeSet::new();
+    for edge in block.terminator.edges() {
+        let copied: BTreeSet<RegisterId> = edge.copies.iter().map(|(out, _)| *out).collect();
+        now.extend(live[edge.target].difference(&copied));
+        let wanted = edge.copies.iter().filter(|(out, _)| live[edge.target].contains(out));
+        now.extend(wanted.filter_map(|(_, operand)| register(operand)));
+    }
+    let decides = match &block.terminator {
+        Terminator::Branch { condition, .. } => std::slice::from_ref(condition),
+        Terminator::Switch { value, .. } => std::slice::from_ref(value),
+        Terminator::Return(values) => values,
+        Terminator::Jump(_) | Terminator::Unreachable => &[],
+    };
+    now.extend(decides.iter().filter_map(register));
+    for instruction in block.instructions.iter().rev() {
+        let written = written_by(instruction);
+        now.retain(|register| !written.contains(register));
+        instruction.for_each_operand(&mut |operand| now.extend(register(operand)));
+    }
+    now
+}
+
+fn register(operand: &Operand) -> Option<RegisterId> {
+    match operand {
+        Operand::Register(register) => Some(*register),
+        _ => None,
+    }
+}
+
+fn thresholds(function: &Function) -> Vec<i128> {
+    let mut constants = BTreeSet::from([0]);
+    let mut add = |operand: &Operand| {
+        if let Operand::Constant(bits) = operand
+            && *bits <= u128::from(u64::MAX)
+        {
+            // The width of an operand is not told: a small number, or one that is small with a sign of 32 or 64 bits.
+            constants.insert(*bits as i128);
+            let readings = [signed(*bits as u64, 64), signed(*bits as u64, 32)];
+            constants.extend(readings.map(i128::from));
+        }
+    };
+    for block in function.blocks.values() {
+        block.instructions.iter().for_each(|instruction| instruction.for_each_operand(&mut add));
+        block.terminator.for_each_operand(&mut add);
+        if let Terminator::Switch { cases, .. } = &block.terminator {
+            cases.iter().for_each(|(case, _)| add(&Operand::Constant(*case)));
+        }
+    }
+    let mut all: Vec<i128> = constants.iter().flat_map(|constant| [constant - 1, *constant, constant + 1]).collect();
+    all.sort_unstable();
+    all.dedup();
+    // The small ones bound loops.
+    all.sort_by_key(|threshold| threshold.unsigned_abs());
+    all.truncate(MOST_THRESHOLDS);
+    all.sort_unstable();
+    all
+}
+
+/// Not what a loop changes: that would be a state for each iteration.
+fn telling(code: &Code, function: &Function, order: &BlockOrder) -> BTreeSet<RegisterId> {
+    let mut telling = BTreeSet::new();
+    for block in function.blocks.values() {
+        for instruction in &block.instructions {
+            if let Instruction::Call(call) = instruction
+                && !matches!(call.callee, Callee::Direct(callee) if code.functions[callee].is_declaration())
+            {
+                telling.extend(&call.outs);
+            }
+        }
+        for edge in block.terminator.edges() {
+            if order.around[edge.target].last() != Some(&edge.target) {
+                telling.extend(edge.copies.iter().map(|(out, _)| *out));
+            }
+        }
+    }
+    telling
+}

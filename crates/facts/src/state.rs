@@ -1,0 +1,117 @@
+//! What holds at one point of one activation.
+
+use std::collections::BTreeMap;
+
+use branchwise_program::code::{Code, Function, Operand, Width};
+use branchwise_program::{RegisterId, code};
+
+use crate::memory::Memory;
+use crate::number::Number;
+use crate::value::{ObjectId, Value};
+
+/// A register that is not listed may hold anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct State {
+    pub registers: BTreeMap<RegisterId, Value>,
+    pub memory: Memory,
+    /// Registers that hold what stands at a place in memory: what is found out of one holds for the other.
+    mirrors: BTreeMap<RegisterId, Place>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub object: ObjectId,
+    pub at: u64,
+    pub size: u64,
+}
+
+impl State {
+    pub(crate) fn new(memory: Memory) -> Self {
+        State { memory, ..State::default() }
+    }
+
+    pub(crate) fn with_memory(&self, memory: Memory) -> Self {
+        State { memory, ..self.clone() }
+    }
+
+    pub(crate) fn value(&self, code: &Code, function: &Function, operand: &Operand, width: Width) -> Value {
+        match operand {
+            Operand::Register(register) => self.register(function, *register),
+            Operand::Constant(bits) => Value::plain(Number::constant(width, *bits)),
+            Operand::Global(id, offset) => Value::address(code, ObjectId::Global(*id), *offset),
+            Operand::Function(id) => Value::address(code, ObjectId::Function(*id), 0),
+            Operand::Undefined => Value::any(width),
+        }
+    }
+
+    pub(crate) fn register(&self, function: &Function, register: RegisterId) -> Value {
+        self.registers.get(&register).cloned().unwrap_or_else(|| Value::any(function.registers[register]))
+    }
+
+    pub(crate) fn set(&mut self, register: RegisterId, value: Value) {
+        self.mirrors.remove(&register);
+        self.registers.insert(register, value);
+    }
+
+    pub(crate) fn mirror(&mut self, register: RegisterId, place: Place) {
+        self.mirrors.insert(register, place);
+    }
+
+    pub(crate) fn mirrored(&self, register: RegisterId) -> Option<Place> {
+        self.mirrors.get(&register).copied()
+    }
+
+    pub(crate) fn mirrors_of(&self, place: Place) -> Vec<RegisterId> {
+        self.mirrors.iter().filter(|(_, other)| **other == place).map(|(register, _)| *register).collect()
+    }
+
+    /// A store through this address may have changed what registers are mirrors of.
+    pub(crate) fn forget_mirrors(&mut self, address: &Value, size: u64) {
+        if self.mirrors.is_empty() {
+            return;
+        }
+        let elsewhere = crate::memory::points_elsewhere(address);
+        let memory = &self.memory;
+        self.mirrors.retain(|_, place| {
+            let touched = address.targets.known.get(&place.object).is_some_and(|offset| {
+                let (low, high) = offset.unsigned_bounds();
+                low < place.at + place.size && place.at < high.saturating_add(size)
+            });
+            !touched && !(elsewhere && memory.has_escaped(place.object))
+        });
+    }
+
+    pub(crate) fn forget_all_mirrors(&mut self) {
+        self.mirrors.clear();
+    }
+
+    /// Drops the registers that are not wanted.
+    pub(crate) fn keep(&mut self, wanted: impl Fn(RegisterId) -> bool) {
+        self.registers.retain(|register, _| wanted(*register));
+        self.mirrors.retain(|register, _| wanted(*register));
+    }
+
+    pub(crate) fn join(&self, code: &code::Code, other: &State) -> State {
+        let memory = self.memory.join(code, &other.memory);
+        self.merge(other, memory, Value::join)
+    }
+
+    pub(crate) fn widen(&self, code: &code::Code, next: &State, thresholds: &[i128]) -> State {
+        let memory = self.memory.widen(code, &next.memory, thresholds);
+        self.merge(next, memory, |old, new| old.widen(new, thresholds))
+    }
+
+    fn merge(&self, other: &State, memory: Memory, merge: impl Fn(&Value, &Value) -> Value) -> State {
+        let both = self.registers.iter().filter_map(|(register, left)| {
+            let right = other.registers.get(register)?;
+            let value = if left == right { left.clone() } else { merge(left, right) };
+            Some((*register, value))
+        });
+        let mirrors = self.mirrors.iter().filter(|(register, place)| other.mirrors.get(register) == Some(place));
+        State {
+            registers: both.collect(),
+            memory,
+            mirrors: mirrors.map(|(register, place)| (*register, *place)).collect(),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Facts about one unit under test, and what holds between calls.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use branchwise_program::code::{Code, Operand};
+use branchwise_program::map::Event;
+use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, MarkerId, Program};
+
+use crate::contents::Contents;
+use crate::interpreter::{Found, Interpreter, Outcome, Stop};
+use crate::memory::Memory;
+use crate::observed::{Compared, Observed};
+use crate::value::{ObjectId, Targets, Value};
+
+/// Steps for one unit, and for all that may be called before it.
+const MOST_WORK: u64 = 4_000_000;
+
+/// So often all functions are interpreted until the state that they leave is stable, and from when on it is widened.
+const MOST_ROUNDS: usize = 16;
+const WIDENED_FROM: usize = 3;
+
+/// Variables of library models; other code of the library may have set them.
+const MODEL_PREFIX: &str = "__bw_";
+
+/// What no execution of a unit does, whatever its inputs and the number of iterations.
+#[derive(Debug)]
+pub struct UnitFacts<'p> {
+    program: &'p Program,
+    observed: Observed,
+}
+
+impl UnitFacts<'_> {
+    /// Whether no execution takes this outcome.
+    pub fn excludes(&self, event: Event) -> bool {
+        !self.observed.events.contains(&event)
+    }
+
+    /// What excludes outcomes of this marker, as a sentence.
+    pub fn reason(&self, marker: MarkerId) -> String {
+        let text = &self.program.map.markers[marker].text;
+        match self.observed.compared.get(&marker) {
+            None => format!("no execution evaluates `{text}`"),
+            Some(Compared { left, right: None }) => format!("wherever `{text}` is evaluated, it is {left}"),
+            Some(Compared { left, right: Some(right) }) => {
+                format!("wherever `{text}` is evaluated, its left side is {left} and its right side is {right}")
+            }
+        }
+    }
+}
+
+/// Interprets the units of one program. What it finds out about calls before the unit is kept.
+pub struct Facts<'p> {
+    program: &'p Program,
+    drivers: HashMap<&'p str, CodeFunctionId>,
+    between: Option<Rc<Between>>,
+}
+
+/// What holds before any call of the unit.
+struct Between {
+    memory: Memory,
+    /// What calls of other functions before that of the unit may do.
+    before: Observed,
+}
+
+impl<'p> Facts<'p> {
+    pub fn new(program: &'p Program) -> Self {
+        let drivers = program.code.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
+        Facts { program, drivers, between: None }
+    }
+
+    /// `None` if nothing is known: too much work, something whose effect nobody knows, or the flag was raised.
+    pub fn of_unit(&mut self, function: FunctionId, interrupt: &AtomicBool) -> Option<UnitFacts<'p>> {
+        let driver = self.driver_of(function)?;
+        let between = match &self.between {
+            Some(between) => Rc::clone(between),
+            None => {
+                let found = Rc::new(self.between(interrupt).ok()?);
+                Rc::clone(self.between.insert(found))
+            }
+        };
+        let mut interpreter = Interpreter::new(self.program, MOST_WORK, interrupt);
+        let outcome = interpreter.call(driver, Vec::new(), between.memory.clone()).ok()?;
+        let mut observed = outcome.observed.clone();
+        observed.add(&interpreter.in_general);
+        observed.add(&between.before);
+        Some(UnitFacts { program: self.program, observed })
+    }
+
+    fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
+        let driver = self.program.map.functions[function].driver.as_ref().ok()?;
+        self.drivers.get(driver.as_str()).copied()
+    }
+
+    /// What the functions of the file leave in the variables that nobody else can set.
+    fn between(&self, interrupt: &AtomicBool) -> Found<Between> {
+        let program = self.program;
+        let first = initial_memory(&program.code);
+        let mut callers = Callers { facts: self, interrupt, first, roots: self.roots(), stopped: BTreeSet::new() };
+        if callers.roots.is_empty() {
+            return Ok(Between { memory: callers.first, before: Observed::default() });
+        }
+        let memory = callers.stable()?;
+        let before = callers.observed(&memory)?;
+        Ok(Between { memory, before })
+    }
+
+    /// The functions that can change the state: those that lead to a mention of it.
+    fn roots(&self) -> Vec<CodeFunctionId> {
+        let code = &self.program.code;
+        let functions = self.program.map.functions.iter();
+        let roots = functions.filter_map(|(id, function)| {
+            let own = || self.drivers.get(function.symbol.as_str()).copied();
+            self.driver_of(id).or_else(own)
+        });
+        let mentions_state = |root: &CodeFunctionId| {
+            reachable(code, *root).into_iter().any(|function| mentioned(code, function).any(|id| is_state(code, id)))
+        };
+        roots.filter(mentions_state).collect()
+    }
+}
+
+/// All functions that may be called before the unit.
+struct Callers<'a, 'p> {
+    facts: &'a Facts<'p>,
+    interrupt: &'a AtomicBool,
+    first: Memory,
+    roots: Vec<CodeFunctionId>,
+    /// Those of which nothing is known.
+    stopped: BTreeSet<CodeFunctionId>,
+}
+
+impl Callers<'_, '_> {
+    /// The state that all of them keep, from the initial one on.
+    fn stable(&mut self) -> Found<Memory> {
+        let code = &self.facts.program.code;
+        let mut memory = self.first.clone();
+        for round in 0..MOST_ROUNDS {
+            let left = self.left_behind(&memory)?;
+            if !self.stopped.is_empty() {
+                return Ok(crate::interpreter::anything(code));
+            }
+            let next = match round {
+                0..WIDENED_FROM => memory.join(code, &left),
+                _ => memory.widen(code, &left, &self.thresholds()),
+            };
+            if next == memory {
+                // It may be less than widening made of it.
+                return Ok(left);
+            }
+            memory = next;
+        }
+        Ok(crate::interpreter::anything(code))
+    }
+
+    fn thresholds(&self) -> Vec<i128> {
+        let mut interpreter = Interpreter::new(self.facts.program, MOST_WORK, self.interrupt);
+        let mut all: Vec<i128> = Vec::new();
+        for (id, function) in self.facts.program.code.functions.iter() {
+            if !function.is_declaration() && !function.library {
+                all.extend(&interpreter.layout(id).thresholds);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The initial state, and the state after any one call.
+    fn left_behind(&mut self, memory: &Memory) -> Found<Memory> {
+        let code = &self.facts.program.code;
+        let mut left = self.first.clone();
+        let outcomes = self.outcomes(memory)?;
+        for exit in outcomes.iter().flat_map(|outcome| &outcome.exits) {
+            left = left.join(code, &kept(code, &exit.memory));
+        }
+        Ok(left)
+    }
+
+    fn outcomes(&mut self, memory: &Memory) -> Found<Vec<Rc<Outcome>>> {
+        let program = self.facts.program;
+        let mut outcomes = Vec::new();
+        let mut general = Observed::default();
+        let mut interpreter = Interpreter::new(program, MOST_WORK, self.interrupt);
+        for &root in &self.roots {
+            let function = &program.code.functions[root];
+            let any = function.parameters.iter().map(|&parameter| Value::any(function.registers[parameter])).collect();
+            interpreter.allow(MOST_WORK);
+            match interpreter.call(root, any, memory.clone()) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(Stop::Interrupted) => return Err(Stop::Interrupted),
+                Err(Stop::TooMuchWork | Stop::Unsupported) => {
+                    self.stopped.insert(root);
+                    general.add(&interpreter.in_general);
+                    // What it has remembered may rest on what it did not finish.
+                    interpreter = Interpreter::new(program, MOST_WORK, self.interrupt);
+                }
+            }
+        }
+        general.add(&interpreter.in_general);
+        outcomes.push(Rc::new(Outcome { exits: Vec::new(), observed: general }));
+        Ok(outcomes)
+    }
+
+    fn observed(&mut self, memory: &Memory) -> Found<Observed> {
+        let program = self.facts.program;
+        let mut observed = Observed::default();
+        for outcome in self.outcomes(memory)? {
+            observed.add(&outcome.observed);
+        }
+        for &root in &self.stopped {
+            observed.add(&everything(program, root));
+        }
+        Ok(observed)
+    }
+}
+
+/// All outcomes in all functions that a root may lead to.
+fn everything(program: &Program, root: CodeFunctionId) -> Observed {
+    let reached = reachable(&program.code, root);
+    let symbols: BTreeSet<&str> = reached.iter().map(|&id| program.code.functions[id].name.as_str()).collect();
+    let mut observed = Observed::default();
+    for function in program.map.functions.values().filter(|function| symbols.contains(function.symbol.as_str())) {
+        for &marker in &function.markers {
+            let outcomes = 0..program.map.markers[marker].outcomes();
+            observed.events.extend(outcomes.map(|outcome| Event { marker, outcome }));
+        }
+    }
+    observed
+}
+
+/// A variable whose value depends on the calls before and on nothing else.
+fn is_state(code: &Code, id: GlobalId) -> bool {
+    let global = &code.globals[id];
+    !global.constant && (global.internal || global.elsewhere)
+}
+
+/// The variables with internal linkage as the program's image has them; anybody may have set all others.
+fn initial_memory(code: &Code) -> Memory {
+    let mut memory = Memory::default();
+    let mut others = Targets::default();
+    for (id, global) in code.globals.iter().filter(|(_, global)| !global.constant) {
+        let object = ObjectId::Global(id);
+        let known = global.internal && !global.elsewhere && global.initializer.is_some();
+        match (known, global.name.starts_with(MODEL_PREFIX)) {
+            (true, false) => memory.put(object, Contents::image(global.size, id)),
+            (_, true) => memory.put(object, Contents::unknown(global.size)),
+            (false, false) => {
+                memory.put(object, Contents::unknown(global.size));
+                others.known.insert(object, crate::number::Number::any(64));
+            }
+        }
+    }
+    memory.escape(code, &others);
+    memory
+}
+
+/// What a call leaves for the next one: of the variables that have not escaped, what they hold.
+fn kept(code: &Code, memory: &Memory) -> Memory {
+    let mut kept = memory.clone();
+    let is_variable = |object: &ObjectId| matches!(object, ObjectId::Global(_) | ObjectId::Function(_));
+    // What only objects that are gone point to may be reached through pointers that nobody follows.
+    for (object, contents) in memory.objects() {
+        if !is_variable(&object) {
+            kept.escape(code, &contents.targets(code));
+        }
+    }
+    let mut result = Memory::default();
+    let escaped = kept.escaped().filter(is_variable).map(|object| (object, crate::number::Number::any(64)));
+    let escaped = Targets { known: escaped.collect(), unknown: false };
+    for (object, contents) in kept.objects().filter(|(object, _)| is_variable(object)) {
+        let ObjectId::Global(id) = object else { continue };
+        let set_elsewhere = kept.has_escaped(object) || code.globals[id].name.starts_with(MODEL_PREFIX);
+        let mut contents = if set_elsewhere { Contents::unknown(contents.size) } else { Contents::clone(contents) };
+        contents.keep_targets(is_variable);
+        result.put(object, contents);
+    }
+    result.escape(code, &escaped);
+    result
+}
+
+fn mentioned(code: &Code, function: CodeFunctionId) -> impl Iterator<Item = GlobalId> {
+    operands(code, function).into_iter().filter_map(|operand| match operand {
+        Operand::Global(id, _) => Some(id),
+        _ => None,
+    })
+}
+
+fn operands(code: &Code, function: CodeFunctionId) -> Vec<Operand> {
+    let mut all = Vec::new();
+    for block in code.functions[function].blocks.values() {
+        let mut add = |operand: &Operand| all.push(*operand);
+        block.instructions.iter().for_each(|instruction| instruction.for_each_operand(&mut add));
+        block.terminator.for_each_operand(&mut add);
+    }
+    all
+}
+
+/// All functions that are called or mentioned from a function on, also in tables.
+fn reachable(code: &Code, root: CodeFunctionId) -> BTreeSet<CodeFunctionId> {
+    let mut reached = BTreeSet::new();
+    let mut tables = BTreeSet::new();
+    let mut open = vec![root];
+    while let Some(function) = open.pop() {
+        if !reached.insert(function) {
+            continue;
+        }
+        let mut mentioned = operands(code, function);
+        while let Some(operand) = mentioned.pop() {
+            match operand {
+                Operand::Function(id) => open.push(id),
+                Operand::Global(id, _) if tables.insert(id) => {
+                    let initializer = code.globals[id].initializer.as_ref();
+                    mentioned.extend(initializer.into_iter().flat_map(|all| &all.addresses).map(|(_, to)| *to));
+                }
+                _ => {}
+            }
+        }
+    }
+    reached
+}
