@@ -4,6 +4,7 @@
 //! no values are left.
 
 use super::float_range::{FloatRange, after, before, bottom, compute, infinity, number, place_of};
+use super::library;
 use super::range::Range;
 use crate::floats::FloatOp;
 
@@ -17,6 +18,9 @@ pub(super) fn arithmetic(
     b: FloatRange,
     same: bool,
 ) -> Option<FloatPair> {
+    if let FloatOp::Library(function) = op {
+        return library::backward(function, result, a, b);
+    }
     // A NaN may come from many operands.
     if result.nan {
         return Some((a, b));
@@ -40,7 +44,10 @@ pub(super) fn arithmetic(
             let a = a.meet(quotient(exact, b))?;
             Some((a, b.meet(quotient(exact, a))?))
         }
-        FloatOp::Div => Some((a.meet(product(exact, b))?, b)),
+        FloatOp::Div => {
+            let a = a.meet(product(exact, b))?;
+            Some((a, b.meet(divisor(exact, a))?))
+        }
         FloatOp::Sqrt => Some((a.meet(square(result, exact))?, b)),
         FloatOp::Floor | FloatOp::Ceil | FloatOp::Trunc | FloatOp::RoundEven | FloatOp::RoundAway => {
             Some((a.meet(near(result))?, b))
@@ -82,6 +89,15 @@ fn quotient(exact: FloatRange, b: FloatRange) -> FloatRange {
         return FloatRange::full(exact.width);
     }
     from_corners(FloatOp::Div, exact, b)
+}
+
+/// All `x` with `a / x` in `exact`: an infinite one gives a zero, and a zero an infinite quotient.
+fn divisor(exact: FloatRange, a: FloatRange) -> FloatRange {
+    let has_zero = exact.low <= 0 && exact.high >= -1;
+    if has_zero || unlimited(exact) || unlimited(a) {
+        return FloatRange::full(exact.width);
+    }
+    from_corners(FloatOp::Div, a, exact)
 }
 
 /// All `x` with `x / b` in `exact`.

@@ -89,6 +89,12 @@ impl Propagation<'_> {
         (self.float(a), self.float(b.unwrap_or(a)), b == Some(a))
     }
 
+    /// Bounds from outside, of both kinds.
+    pub(super) fn assume(&mut self, term: TermId, range: Range, float: Option<FloatRange>) -> Option<()> {
+        self.narrow(term, range)?;
+        float.map_or(Some(()), |float| self.narrow_float(term, float))
+    }
+
     fn narrow_float(&mut self, term: TermId, range: FloatRange) -> Option<()> {
         let Some(known) = self.floats[term.index()] else { return Some(()) };
         let met = known.meet(range)?;
@@ -108,6 +114,9 @@ impl Propagation<'_> {
             TermKind::Float(FloatOp::Convert, a, ..) => float_forward::convert(self.float(a), node.width),
             TermKind::Float(op @ (FloatOp::FromSigned | FloatOp::FromUnsigned), a, ..) => {
                 float_forward::from_integer(op, self.range(a), node.width)
+            }
+            TermKind::Float(_, a, Some(b), Some(c)) => {
+                float_forward::multiply_add(self.float(a), self.float(b), self.float(c))
             }
             TermKind::Float(op, a, b, _) => {
                 let (left, right, same) = self.operands(a, b);
@@ -142,7 +151,7 @@ impl Propagation<'_> {
             TermKind::Float(op @ (FloatOp::FromSigned | FloatOp::FromUnsigned), a, ..) => {
                 self.narrow(a, float_backward::from_integer(op, result, self.range(a))?)
             }
-            TermKind::Float(op, a, b, None) if !matches!(op, FloatOp::Library(_)) => {
+            TermKind::Float(op, a, b, None) => {
                 let (left, right, same) = self.operands(a, b);
                 self.narrow_floats(a, b, float_backward::arithmetic(op, result, left, right, same))
             }

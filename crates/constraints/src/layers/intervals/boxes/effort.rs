@@ -1,0 +1,41 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::solver::Limits;
+
+/// How many nodes may be looked at. The count decides, the same on every machine; the clock is there for a machine
+/// that is too slow for it, and the flag for a user who has seen enough.
+pub(super) struct Effort<'a> {
+    left: u64,
+    until_look: u64,
+    deadline: Instant,
+    interrupt: &'a AtomicBool,
+}
+
+/// Nodes between two looks at the clock.
+const LOOK: u64 = 50_000;
+
+impl<'a> Effort<'a> {
+    /// A node costs about as much as one of the SMT solver's steps.
+    pub(super) fn new(limits: &Limits, interrupt: &'a AtomicBool) -> Self {
+        let deadline = Instant::now() + Duration::from_millis(limits.milliseconds);
+        Self { left: u64::from(limits.resource), until_look: LOOK, deadline, interrupt }
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn spend(&mut self, nodes: u64) {
+        self.left = self.left.saturating_sub(nodes);
+        match self.until_look.checked_sub(nodes) {
+            Some(rest) => self.until_look = rest,
+            None => {
+                self.until_look = LOOK;
+                if self.interrupt.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
+                    self.left = 0;
+                }
+            }
+        }
+    }
+}
