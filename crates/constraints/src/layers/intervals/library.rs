@@ -305,16 +305,15 @@ fn integral_power(base: FloatRange, exponent: FloatRange) -> Option<FloatRange> 
 
 /// It rises with both magnitudes; an infinite operand makes it infinite, beside a NaN too.
 fn hypotenuse(a: FloatRange, b: FloatRange) -> FloatRange {
-    let width = a.width;
-    if !a.has_numbers() || !b.has_numbers() {
-        return FloatRange { nan: true, ..FloatRange::numbers(0, infinity(width), width) };
-    }
+    let (width, top) = (a.width, infinity(a.width));
     let (x, y) = (a.magnitude(), b.magnitude());
-    let range = among(MathFunction::Hypot, &[[x.low, y.low], [x.high, y.high]], width).clamped(0, infinity(width));
-    match a.nan || b.nan {
-        true => FloatRange { nan: true, high: infinity(width), ..range },
-        false => range,
-    }
+    let range = match a.has_numbers() && b.has_numbers() {
+        true => among(MathFunction::Hypot, &[[x.low, y.low], [x.high, y.high]], width).clamped(0, top),
+        false => FloatRange::nothing_but_nan(width),
+    };
+    let beside_nan = (a.nan && b.has_numbers() && y.high == top) || (b.nan && a.has_numbers() && x.high == top);
+    let range = if beside_nan { range.hull(FloatRange::numbers(top, top, width)) } else { range };
+    FloatRange { nan: a.nan || b.nan, ..range }
 }
 
 /// The angle of a point: monotone in each coordinate on each side of an axis that it does not cross. Where both are

@@ -5,6 +5,8 @@ mod descent;
 mod effort;
 mod evaluation;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
