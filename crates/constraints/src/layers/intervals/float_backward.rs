@@ -140,6 +140,17 @@ fn near(result: FloatRange) -> FloatRange {
     widened(Some((low, high)), width)
 }
 
+/// The float that the result is the magnitude of: on each side of zero.
+pub(super) fn magnitude(result: FloatRange, a: FloatRange) -> Option<FloatRange> {
+    let a = if result.nan { a } else { a.without_nan()? };
+    let positive = a.meet(result);
+    let negative = if result.has_numbers() { a.meet(result.negated()) } else { None };
+    match (positive, negative) {
+        (Some(positive), Some(negative)) => Some(positive.hull(negative)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// The float that was converted to another width.
 pub(super) fn convert(result: FloatRange, a: FloatRange) -> Option<FloatRange> {
     let a = if result.nan { a } else { a.without_nan()? };

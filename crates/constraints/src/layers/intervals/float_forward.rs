@@ -13,6 +13,7 @@ pub(super) fn arithmetic(op: FloatOp, a: FloatRange, b: FloatRange, same: bool) 
         FloatOp::Library(function) => library::forward(function, a, b),
         _ if !a.has_numbers() || !b.has_numbers() => FloatRange::nothing_but_nan(a.width),
         FloatOp::Add => sum(a, b),
+        FloatOp::Sub if same => nothing(a),
         FloatOp::Sub => sum(a, b.negated()),
         FloatOp::Mul if same => square(a),
         FloatOp::Mul => product(a, b),
@@ -70,6 +71,27 @@ fn sum(a: FloatRange, b: FloatRange) -> FloatRange {
     range
 }
 
+/// A number less itself, where it is finite.
+fn nothing(a: FloatRange) -> FloatRange {
+    match a.low > bottom(a.width) && a.high < infinity(a.width) {
+        true => FloatRange { nan: a.nan, ..FloatRange::numbers(0, 0, a.width) },
+        false if a.low == a.high => FloatRange::nothing_but_nan(a.width),
+        false => FloatRange { nan: true, ..FloatRange::numbers(0, 0, a.width) },
+    }
+}
+
+/// A number less what it is rounded to, which is exact but for `floor` and `ceil` of tiny numbers: those may give 1.
+pub(super) fn fraction(rounding: FloatOp, a: FloatRange) -> FloatRange {
+    let (low, high) = match rounding {
+        FloatOp::Floor => (-0.0, 1.0),
+        FloatOp::Ceil => (-1.0, 0.0),
+        FloatOp::RoundEven | FloatOp::RoundAway => (-0.5, 0.5),
+        _ => (-1.0, 1.0),
+    };
+    let nan = a.nan || !a.has_numbers() || a.has_infinity();
+    FloatRange { nan, ..FloatRange::numbers(place_of(low, a.width), place_of(high, a.width), a.width) }
+}
+
 fn product(a: FloatRange, b: FloatRange) -> FloatRange {
     let nan = a.nan || b.nan || (a.has_zero() && b.has_infinity()) || (a.has_infinity() && b.has_zero());
     let range = from_corners(FloatOp::Mul, &corners(a, b), a.width, nan);
@@ -89,7 +111,9 @@ fn quotient(a: FloatRange, b: FloatRange) -> FloatRange {
         // A divisor of both signs passes through zero, unless that is left out on both sides.
         (_, false) => FloatRange { nan, ..FloatRange::full(a.width) },
         (false, true) if b.has_zero() => FloatRange { nan, ..FloatRange::full(a.width) },
-        (false, true) => FloatRange { nan, ..from_corners(FloatOp::Div, &corners(a, b), a.width, nan) }.with_both_zeros(),
+        (false, true) => {
+            FloatRange { nan, ..from_corners(FloatOp::Div, &corners(a, b), a.width, nan) }.with_both_zeros()
+        }
     }
 }
 

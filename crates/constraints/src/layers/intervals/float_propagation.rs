@@ -78,6 +78,15 @@ fn signed(graph: &Graph, kind: TermKind, width: u32) -> Option<Signed> {
     }
 }
 
+/// The operation that rounds to an integer and its operand, if the term is one.
+fn rounding_of(graph: &Graph, term: TermId) -> Option<(FloatOp, TermId)> {
+    use FloatOp::{Ceil, Floor, RoundAway, RoundEven, Trunc};
+    match graph.nodes[term.index()].kind {
+        TermKind::Float(op @ (Floor | Ceil | Trunc | RoundEven | RoundAway), a, ..) => Some((op, a)),
+        _ => None,
+    }
+}
+
 impl Propagation<'_> {
     fn float(&self, term: TermId) -> FloatRange {
         let width = self.graph.nodes[term.index()].width;
@@ -120,7 +129,13 @@ impl Propagation<'_> {
             }
             TermKind::Float(op, a, b, _) => {
                 let (left, right, same) = self.operands(a, b);
-                float_forward::arithmetic(op, left, right, same)
+                let range = float_forward::arithmetic(op, left, right, same);
+                match (op, b.and_then(|b| rounding_of(self.graph, b))) {
+                    (FloatOp::Sub, Some((rounding, rounded))) if rounded == a => {
+                        range.meet(float_forward::fraction(rounding, left))?
+                    }
+                    _ => range,
+                }
             }
             TermKind::IfThenElse { condition, then, otherwise } => match self.range(condition).as_point() {
                 Some(1) => self.float(then),
@@ -160,7 +175,7 @@ impl Propagation<'_> {
             }
             kind => match signed(self.graph, kind, node.width) {
                 Some(Signed::Negated(a)) => self.narrow_float(a, result.negated_numbers()),
-                Some(Signed::Magnitude(a)) => self.narrow_float(a, result.negated_numbers().hull(result)),
+                Some(Signed::Magnitude(a)) => self.narrow_float(a, float_backward::magnitude(result, self.float(a))?),
                 None => Some(()),
             },
         }

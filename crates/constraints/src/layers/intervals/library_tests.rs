@@ -24,8 +24,29 @@ impl Random {
     /// Any bits, a number of usual size, a special one, or a neighbour of one.
     pub(super) fn float(&mut self, width: u32) -> u128 {
         const SPECIAL: [f64; 24] = [
-            0.0, 1.0, 0.5, 2.0, 3.0, 10.0, 0.1, 1e-3, 709.782712893384, 88.72, 1024.0, 128.0, 5e-324, 1e-45, 1e-310,
-            2.2e-308, 1.1754944e-38, 3.4e38, f64::MAX, f64::INFINITY, f64::NAN, 1.5707963267948966, 3.141592653589793,
+            0.0,
+            1.0,
+            0.5,
+            2.0,
+            3.0,
+            10.0,
+            0.1,
+            1e-3,
+            709.782712893384,
+            88.72,
+            1024.0,
+            128.0,
+            5e-324,
+            1e-45,
+            1e-310,
+            2.2e-308,
+            1.1754944e-38,
+            3.4e38,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NAN,
+            1.5707963267948966,
+            3.141592653589793,
             4.71238898038469,
         ];
         let sign = u128::from(self.below(2)) << (width - 1);
@@ -36,7 +57,8 @@ impl Random {
             5 => 10_f64.powf(self.below(640) as f64 - 320.0),
             _ => {
                 let special = encoded(SPECIAL[self.below(24) as usize], width);
-                return (special.wrapping_add(u128::from(self.below(7))).wrapping_sub(3) & semantics::mask(width)) ^ sign;
+                return (special.wrapping_add(u128::from(self.below(7))).wrapping_sub(3) & semantics::mask(width))
+                    ^ sign;
             }
         };
         encoded(value, width) ^ sign
@@ -112,7 +134,10 @@ fn neighbours_are_in_order_up_to_the_margin() {
             let range = library::forward(function, numbers(low, low + 200, width), numbers(low, low + 200, width));
             for place in low..=low + 200 {
                 let result = float_value(FloatOp::Library(function), width, width, &[bits(place, width)]);
-                assert!(range.contains(result), "{function:?} of {width} bits, from {low} at {place}: {result:#x} {range:?}");
+                assert!(
+                    range.contains(result),
+                    "{function:?} of {width} bits, from {low} at {place}: {result:#x} {range:?}"
+                );
             }
         }
     }

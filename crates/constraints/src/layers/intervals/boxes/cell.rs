@@ -23,7 +23,41 @@ pub(super) fn variable_nodes(graph: &Graph) -> Vec<TermId> {
     variables.map(|(place, _)| TermId(place as u32)).collect()
 }
 
+/// Most nodes beside the variables that are split: each doubles the boxes.
+const MOST_PIVOTS: usize = 6;
+
+/// Floats that are used more than once: their sign decides that of products in which they occur twice, which the
+/// variables show only when they are nearly points.
+pub(super) fn pivots(graph: &Graph, propagation: &Propagation<'_>) -> Vec<TermId> {
+    let mut uses = vec![0_u32; graph.nodes.len()];
+    for node in &graph.nodes {
+        node.kind.operands().for_each(|operand| uses[operand.index()] += 1);
+    }
+    let is_pivot = |place: &usize| {
+        let used = uses[*place] > 1 && matches!(graph.nodes[*place].kind, TermKind::Float(..));
+        used && propagation.floats[*place].is_some_and(crosses_zero)
+    };
+    (0..graph.nodes.len()).filter(is_pivot).take(MOST_PIVOTS).map(|place| TermId(place as u32)).collect()
+}
+
+fn crosses_zero(float: FloatRange) -> bool {
+    float.low < 0 && float.high >= 0
+}
+
 impl Values {
+    pub(super) fn crosses_zero(self) -> bool {
+        self.float.is_some_and(crosses_zero)
+    }
+
+    /// On both sides of zero; a NaN is on one of them.
+    pub(super) fn signs(self) -> impl Iterator<Item = Self> {
+        let part = |float: FloatRange| Self { float: Some(float), ..self };
+        let sides = self
+            .float
+            .map(|float| [part(FloatRange { low: 0, ..float }), part(FloatRange { high: -1, nan: false, ..float })]);
+        sides.into_iter().flatten()
+    }
+
     pub(super) fn of(propagation: &Propagation<'_>, node: TermId) -> Self {
         Self { range: propagation.ranges[node.index()], float: propagation.floats[node.index()] }
     }
@@ -137,7 +171,8 @@ mod tests {
         for _ in 0..20_000 {
             let width = [8, 32, 64][random.below(3) as usize];
             let is_float = width != 8 && random.below(2) == 0;
-            let value = if is_float { random.float(width) } else { u128::from(random.next()) & crate::semantics::mask(width) };
+            let value =
+                if is_float { random.float(width) } else { u128::from(random.next()) & crate::semantics::mask(width) };
             let float = is_float.then(|| random.around(value, width));
             let range = match float {
                 Some(float) => float.to_bits().expect("not empty"),
@@ -147,9 +182,8 @@ mod tests {
                 }
             };
             let values = Values { range, float };
-            let holds = |values: Values| {
-                values.range.contains(value) && values.float.is_none_or(|float| float.contains(value))
-            };
+            let holds =
+                |values: Values| values.range.contains(value) && values.float.is_none_or(|float| float.contains(value));
             assert!(holds(values));
             assert!(values.labels(value).iter().all(|&label| range.contains(label)));
             if values.size() >= 0.0 {

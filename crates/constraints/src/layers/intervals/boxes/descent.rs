@@ -1,7 +1,7 @@
 //! Local search: the point that is nearest to satisfying the constraints is moved along one variable at a time, by
 //! powers of two of the smallest step (a unit in the last place of a float), as long as it gets nearer.
 
-use super::cell::{Cell, Values};
+use super::cell::Values;
 use super::effort::Effort;
 use super::evaluation::Evaluation;
 use crate::layers::intervals::float_range::{bits, bottom, infinity, is_nan, place};
@@ -14,7 +14,7 @@ const MOST_STARTS: u64 = 24;
 pub(super) struct Descent<'s, 'a> {
     graph: &'a Graph,
     hint: &'a [u128],
-    cell: &'s Cell,
+    cell: &'s [Values],
     evaluation: &'s mut Evaluation,
     effort: &'s mut Effort<'a>,
     /// Of the points to start from.
@@ -25,7 +25,7 @@ impl<'s, 'a> Descent<'s, 'a> {
     pub(super) fn new(
         graph: &'a Graph,
         hint: &'a [u128],
-        cell: &'s Cell,
+        cell: &'s [Values],
         evaluation: &'s mut Evaluation,
         effort: &'s mut Effort<'a>,
     ) -> Self {
@@ -65,7 +65,8 @@ impl<'s, 'a> Descent<'s, 'a> {
             1 => values.middle(),
             _ => {
                 let labels = values.labels(hint);
-                self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                self.random =
+                    self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 labels[(self.random >> 33) as usize % labels.len()]
             }
         };

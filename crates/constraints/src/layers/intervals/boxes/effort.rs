@@ -16,10 +16,10 @@ pub(super) struct Effort<'a> {
 const LOOK: u64 = 50_000;
 
 impl<'a> Effort<'a> {
-    /// A node costs about as much as one of the SMT solver's steps.
+    /// As long as a quarter of the SMT solver's steps take, or less: with the default limits about 30 ms.
     pub(super) fn new(limits: &Limits, interrupt: &'a AtomicBool) -> Self {
         let deadline = Instant::now() + Duration::from_millis(limits.milliseconds);
-        Self { left: u64::from(limits.resource), until_look: LOOK, deadline, interrupt }
+        Self { left: u64::from(limits.resource / 4), until_look: LOOK, deadline, interrupt }
     }
 
     pub(super) fn left(&self) -> u64 {

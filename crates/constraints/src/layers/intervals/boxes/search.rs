@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::cell::{Cell, Values, variable_nodes};
+use super::cell::{Cell, Values, pivots, variable_nodes};
 use super::descent::Descent;
 use super::effort::Effort;
 use super::evaluation::Evaluation;
@@ -35,7 +35,9 @@ pub(super) struct Search<'a> {
     graph: &'a Graph,
     hint: &'a [u128],
     effort: Effort<'a>,
+    /// Of the variables, and after them the pivots.
     nodes: Vec<TermId>,
+    variables: usize,
     /// Bounds that hold for all boxes.
     root: Propagation<'a>,
     present: Propagation<'a>,
@@ -49,11 +51,13 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(graph: &'a Graph, hint: &'a [u128], effort: Effort<'a>) -> Self {
         let root = Propagation::new(graph);
+        let nodes = variable_nodes(graph);
         Self {
             graph,
             hint,
             effort,
-            nodes: variable_nodes(graph),
+            variables: nodes.len(),
+            nodes,
             present: root.clone(),
             root,
             evaluation: Evaluation::default(),
@@ -73,7 +77,8 @@ impl<'a> Search<'a> {
         if let Some(found) = self.branch(whole / 8 * 7) {
             return found;
         }
-        let mut descent = Descent::new(self.graph, self.hint, &cell, &mut self.evaluation, &mut self.effort);
+        let mut descent =
+            Descent::new(self.graph, self.hint, &cell[..self.variables], &mut self.evaluation, &mut self.effort);
         if let Some(point) = descent.run(whole / 8 * 5) {
             return Found::Point(point);
         }
@@ -83,7 +88,12 @@ impl<'a> Search<'a> {
     fn contract_root(&mut self) -> Option<Cell> {
         self.root.contract()?;
         self.spend_rounds();
+        self.nodes.extend(pivots(self.graph, &self.root));
         Some(self.nodes.iter().map(|&node| Values::of(&self.root, node)).collect())
+    }
+
+    fn middle(&self, cell: &Cell) -> Vec<u128> {
+        cell[..self.variables].iter().map(|values| values.middle()).collect()
     }
 
     fn spend_rounds(&mut self) {
@@ -113,7 +123,7 @@ impl<'a> Search<'a> {
     /// Contracts a box and splits what is left.
     fn visit(&mut self, cell: &Cell) -> Option<Vec<u128>> {
         let cell = self.contracted(cell)?;
-        let domains: Vec<Domain> = cell.iter().map(|values| values.domain()).collect();
+        let domains: Vec<Domain> = cell[..self.variables].iter().map(|values| values.domain()).collect();
         let points = Points::of(&domains).filter(|points| points.count <= FEW_POINTS);
         if let Some(mut points) = points {
             self.effort.spend(points.count as u64 * self.graph.nodes.len() as u64);
@@ -124,20 +134,25 @@ impl<'a> Search<'a> {
         {
             return Some(point);
         }
-        let Some(split) = widest(&cell) else {
+        if let Some(pivot) = (self.variables..cell.len()).find(|&pivot| cell[pivot].crosses_zero()) {
+            return self.push_parts(&cell, pivot, cell[pivot].signs());
+        }
+        let Some(split) = widest(&cell[..self.variables]) else {
             // Only NaN are left, of which one stands for all.
             self.open = true;
-            let point: Vec<u128> = cell.iter().map(|values| values.middle()).collect();
+            let point = self.middle(&cell);
             return self.evaluation.satisfies(self.graph, &point).then_some(point);
         };
-        for half in cell[split].halves() {
+        self.push_parts(&cell, split, cell[split].halves())
+    }
+
+    fn push_parts(&mut self, cell: &Cell, split: usize, parts: impl Iterator<Item = Values>) -> Option<Vec<u128>> {
+        let mut parts = parts.map(|part| {
             let mut child = cell.clone();
-            child[split] = half;
-            if let Some(point) = self.push(child) {
-                return Some(point);
-            }
-        }
-        None
+            child[split] = part;
+            child
+        });
+        parts.find_map(|child| self.push(child))
     }
 
     /// The box without what the constraints exclude; none if that is everything.
@@ -156,7 +171,7 @@ impl<'a> Search<'a> {
 
     /// Keeps a box for later, unless its middle satisfies the constraints.
     fn push(&mut self, cell: Cell) -> Option<Vec<u128>> {
-        let point: Vec<u128> = cell.iter().map(|values| values.middle()).collect();
+        let point = self.middle(&cell);
         let distance = self.evaluation.distance(self.graph, &point);
         self.spend_evaluation();
         if distance == 0.0 && self.evaluation.satisfies(self.graph, &point) {
@@ -171,7 +186,7 @@ impl<'a> Search<'a> {
     fn label(&mut self, cell: &Cell) -> Option<Vec<u128>> {
         let mut cell = cell.clone();
         loop {
-            let Some(variable) = narrowest(&cell) else { break };
+            let Some(variable) = narrowest(&cell[..self.variables]) else { break };
             let fixed = cell[variable].labels(self.hint[variable]).into_iter().find_map(|label| {
                 let mut tried = cell.clone();
                 tried[variable] = tried[variable].only(label);
@@ -179,20 +194,20 @@ impl<'a> Search<'a> {
             });
             cell = fixed?;
         }
-        let point: Vec<u128> = cell.iter().map(|values| values.middle()).collect();
+        let point = self.middle(&cell);
         self.spend_evaluation();
         self.evaluation.satisfies(self.graph, &point).then_some(point)
     }
 }
 
 /// The variable with the most values.
-fn widest(cell: &Cell) -> Option<usize> {
+fn widest(cell: &[Values]) -> Option<usize> {
     let open = (0..cell.len()).filter(|&variable| cell[variable].size() >= 0.0);
     open.max_by(|&a, &b| cell[a].size().total_cmp(&cell[b].size()).then(b.cmp(&a)))
 }
 
 /// The variable with the fewest values, of those that have several.
-fn narrowest(cell: &Cell) -> Option<usize> {
+fn narrowest(cell: &[Values]) -> Option<usize> {
     let open = (0..cell.len()).filter(|&variable| cell[variable].size() >= 0.0);
     open.min_by(|&a, &b| cell[a].size().total_cmp(&cell[b].size()).then(a.cmp(&b)))
 }
