@@ -1,7 +1,7 @@
 //! What the chain decides of conditions on floats, in the words of the programs that they come from.
 
 use branchwise_constraints::{
-    Answer, FloatOp, Layer, MathFunction, Model, Solver, SolverSettings, TermId, Terms, holds,
+    Answer, FloatOp, Layer, MathFunction, Model, Solver, SolverSettings, TermId, Terms, evaluate, float_value, holds,
 };
 
 /// Conditions on doubles, written close to C.
@@ -124,5 +124,37 @@ fn answers_do_not_depend_on_the_clock() {
     let first = d.check(&[is_sum, is_product]);
     for _ in 0..3 {
         assert_eq!(d.check(&[is_sum, is_product]), first);
+    }
+}
+
+/// Terms that are made simpler when they are built, on all pairs of special values and their neighbours.
+#[test]
+fn comparisons_of_sums_and_differences_with_zero_mean_what_they_say() {
+    let special = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1.0, 1.5, 1e300, f64::MAX, f64::INFINITY, f64::NAN];
+    let neighbours = |value: f64| [value.next_down(), value, value.next_up()];
+    let values: Vec<u128> = special
+        .into_iter()
+        .flat_map(neighbours)
+        .flat_map(|value| [value, -value])
+        .map(|value| u128::from(value.to_bits()))
+        .collect();
+    let (mut d, x, y) = Doubles::new();
+    let ids = [x, y].map(|term| d.terms.variable_id(term).expect("a variable"));
+    for zero in [0.0, -0.0].map(f64::to_bits).map(u128::from) {
+        let zero_term = d.terms.constant(zero, 64);
+        for combined_by in [FloatOp::Sub, FloatOp::Add] {
+            let combined = d.op(combined_by, &[x, y]);
+            for op in [FloatOp::Equal, FloatOp::Less, FloatOp::LessOrEqual] {
+                let left = d.terms.float(op, 1, &[combined, zero_term]);
+                let right = d.terms.float(op, 1, &[zero_term, combined]);
+                for (&a, &b) in values.iter().flat_map(|a| values.iter().map(move |b| (a, b))) {
+                    let model: Model = ids.into_iter().zip([a, b]).collect();
+                    let result = float_value(combined_by, 64, 64, &[a, b]);
+                    let expected = [[result, zero], [zero, result]].map(|pair| float_value(op, 64, 1, &pair));
+                    let values = [left, right].map(|term| evaluate(&d.terms, &model, term));
+                    assert_eq!(values, expected, "{combined_by:?} {op:?} {a:#x} {b:#x}");
+                }
+            }
+        }
     }
 }

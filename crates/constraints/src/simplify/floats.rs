@@ -3,7 +3,7 @@
 
 use crate::floats::{FloatOp, float_value};
 use crate::semantics;
-use crate::terms::{TermId, TermKind, Terms};
+use crate::terms::{BinaryOp, TermId, TermKind, Terms};
 
 impl Terms {
     /// An operator on the bit patterns of floats (or of integers, for conversions from them): operands of one width,
@@ -38,19 +38,19 @@ impl Terms {
         }
     }
 
-    /// A difference compared with zero: it is zero only for equal numbers, because small differences are exact, and has
-    /// the sign that their order says. Equal infinities differ by a NaN, which is no zero.
+    /// A difference compared with zero, or a sum, which is one: it is zero only for equal numbers, because small
+    /// differences are exact, and has the sign that their order says. Equal infinities differ by a NaN, which is no zero.
     fn compared_operands_of_difference(&mut self, op: FloatOp, operands: &[TermId]) -> Option<TermId> {
         if !matches!(op, FloatOp::Equal | FloatOp::Less | FloatOp::LessOrEqual) {
             return None;
         }
         let &[a, b] = operands else { return None };
-        let (difference, [x, y]) = match (self.as_difference(a), self.as_difference(b)) {
-            (Some([x, y]), _) if self.is_float_zero(b) => (a, [x, y]),
-            (_, Some([x, y])) if self.is_float_zero(a) => (b, [y, x]),
-            _ => return None,
-        };
-        let compared = self.float(op, 1, &[x, y]);
+        let difference = if self.is_float_zero(b) { a } else { b };
+        if difference == b && !self.is_float_zero(a) {
+            return None;
+        }
+        let [x, y] = self.as_difference(difference)?;
+        let compared = self.float(op, 1, &if difference == a { [x, y] } else { [y, x] });
         if op == FloatOp::Less {
             return Some(compared);
         }
@@ -59,9 +59,14 @@ impl Terms {
         Some(self.and(compared, ordered))
     }
 
-    fn as_difference(&self, term: TermId) -> Option<[TermId; 2]> {
+    fn as_difference(&mut self, term: TermId) -> Option<[TermId; 2]> {
         match *self.kind(term) {
             TermKind::Float(FloatOp::Sub, x, Some(y), _) => Some([x, y]),
+            TermKind::Float(FloatOp::Add, x, Some(y), _) => {
+                let width = self.width(y);
+                let sign = self.constant(semantics::signed_minimum(width), width);
+                Some([x, self.binary(BinaryOp::Xor, y, sign)])
+            }
             _ => None,
         }
     }

@@ -220,11 +220,25 @@ pub(super) fn compare(op: FloatOp, truth: bool, a: FloatRange, b: FloatRange, sa
         (FloatOp::Unordered, false) => Some((a.without_nan()?, b.without_nan()?)),
         (FloatOp::Equal, false) => different(a, b),
         (_, true) => ordered(op, a.without_nan()?, b.without_nan()?),
-        // Not less because of a NaN says nothing of the numbers.
-        (_, false) if a.nan || b.nan => Some((a, b)),
-        (FloatOp::Less, false) => ordered(FloatOp::LessOrEqual, b, a).map(|(b, a)| (a, b)),
-        (_, false) => ordered(FloatOp::Less, b, a).map(|(b, a)| (a, b)),
+        (FloatOp::Less, false) => unless_nan(FloatOp::LessOrEqual, b, a).map(|(b, a)| (a, b)),
+        (_, false) => unless_nan(FloatOp::Less, b, a).map(|(b, a)| (a, b)),
     }
+}
+
+/// In order, or one of them a NaN: then nothing is known of the other.
+fn unless_nan(op: FloatOp, a: FloatRange, b: FloatRange) -> Option<FloatPair> {
+    let numbers = |range: FloatRange| range.without_nan();
+    let narrowed = numbers(a).zip(numbers(b)).and_then(|(a, b)| ordered(op, a, b));
+    match (a.nan, b.nan) {
+        (false, false) => narrowed,
+        (true, true) => Some((a, b)),
+        (true, false) => Some((with_nan(narrowed.map(|pair| pair.0), a.width), b)),
+        (false, true) => Some((a, with_nan(narrowed.map(|pair| pair.1), b.width))),
+    }
+}
+
+fn with_nan(numbers: Option<FloatRange>, width: u32) -> FloatRange {
+    numbers.map_or(FloatRange::nothing_but_nan(width), |range| FloatRange { nan: true, ..range })
 }
 
 /// Both are numbers.

@@ -94,7 +94,10 @@ pub(super) fn fraction(rounding: FloatOp, a: FloatRange) -> FloatRange {
 
 fn product(a: FloatRange, b: FloatRange) -> FloatRange {
     let nan = a.nan || b.nan || (a.has_zero() && b.has_infinity()) || (a.has_infinity() && b.has_zero());
-    let range = from_corners(FloatOp::Mul, &corners(a, b), a.width, nan);
+    // Zero times infinity counts as zero: what is near it is a zero, or is at another corner.
+    let products = corners(a, b).map(|corner| compute(FloatOp::Mul, &corner, a.width).unwrap_or(0));
+    let (low, high) = products.into_iter().fold((i64::MAX, i64::MIN), |(low, high), p| (low.min(p), high.max(p)));
+    let range = FloatRange { width: a.width, low, high, nan };
     if a.has_one_sign() && b.has_one_sign() { range } else { range.with_both_zeros() }
 }
 
