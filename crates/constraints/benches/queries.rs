@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use branchwise_constraints::{
-    BinaryOp, Limits, Model, Solver, SolverSettings, TermId, Terms, Workers, smt_worker_main,
+    BinaryOp, FloatOp, Limits, MathFunction, Model, Solver, SolverSettings, TermId, Terms, Workers, smt_worker_main,
 };
 
 const QUERIES: usize = 200;
 
 type Shape = fn(&mut Terms, u128) -> Vec<TermId>;
 
-const SHAPES: [(&str, Shape); 7] = [
+const SHAPES: [(&str, Shape); 11] = [
     ("one comparison", one_comparison),
     ("linear, 12 conditions", linear),
     ("linear, wraps around", linear_wrapping),
@@ -20,6 +20,10 @@ const SHAPES: [(&str, Shape); 7] = [
     ("remainder by a constant", remainder),
     ("bubble sort of 5", sorting),
     ("product of two ints", product),
+    ("floats, bounds exclude", floats_excluded),
+    ("floats, bisection excludes", floats_bisected),
+    ("floats, sum and product", floats_found),
+    ("floats, sine and square", floats_with_sine),
 ];
 
 fn main() -> ExitCode {
@@ -112,6 +116,48 @@ fn array_cells(terms: &mut Terms, seed: u128) -> Vec<TermId> {
     let zero = terms.constant(0, 32);
     let positive: Vec<TermId> = cells.iter().map(|&cell| terms.signed_less(zero, cell)).collect();
     [vec![within, found], positive].concat()
+}
+
+fn double(terms: &mut Terms, value: f64) -> TermId {
+    terms.constant(u128::from(value.to_bits()), 64)
+}
+
+fn less(terms: &mut Terms, a: TermId, b: TermId) -> TermId {
+    terms.float(FloatOp::Less, 1, &[a, b])
+}
+
+/// `x > n && sqrt(x) < 0`.
+fn floats_excluded(terms: &mut Terms, seed: u128) -> Vec<TermId> {
+    let x = terms.variable("x", 64);
+    let (bound, zero) = (double(terms, seed as f64), double(terms, 0.0));
+    let root = terms.float(FloatOp::Sqrt, 64, &[x]);
+    vec![less(terms, bound, x), less(terms, root, zero)]
+}
+
+/// `x > 1.5 && x < n && x * x + 1 < 2 * x`.
+fn floats_bisected(terms: &mut Terms, seed: u128) -> Vec<TermId> {
+    let x = terms.variable("x", 64);
+    let [low, high, one, two] = [1.5, 1e6 + seed as f64, 1.0, 2.0].map(|value| double(terms, value));
+    let square = terms.float(FloatOp::Mul, 64, &[x, x]);
+    let (sum, twice) = (terms.float(FloatOp::Add, 64, &[square, one]), terms.float(FloatOp::Mul, 64, &[two, x]));
+    vec![less(terms, low, x), less(terms, x, high), less(terms, sum, twice)]
+}
+
+/// `x + y == n + 7.25 && x * y > n`.
+fn floats_found(terms: &mut Terms, seed: u128) -> Vec<TermId> {
+    let (x, y) = (terms.variable("x", 64), terms.variable("y", 64));
+    let (total, least) = (double(terms, seed as f64 + 7.25), double(terms, seed as f64));
+    let (sum, product) = (terms.float(FloatOp::Add, 64, &[x, y]), terms.float(FloatOp::Mul, 64, &[x, y]));
+    vec![terms.float(FloatOp::Equal, 1, &[sum, total]), less(terms, least, product)]
+}
+
+/// `sin(x) > 0.99 && x * x < n + 3`.
+fn floats_with_sine(terms: &mut Terms, seed: u128) -> Vec<TermId> {
+    let x = terms.variable("x", 64);
+    let (high, most) = (double(terms, 0.99), double(terms, seed as f64 + 3.0));
+    let sine = terms.float(FloatOp::Library(MathFunction::Sin), 64, &[x]);
+    let square = terms.float(FloatOp::Mul, 64, &[x, x]);
+    vec![less(terms, high, sine), less(terms, square, most)]
 }
 
 fn remainder(terms: &mut Terms, seed: u128) -> Vec<TermId> {

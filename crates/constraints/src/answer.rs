@@ -115,6 +115,8 @@ pub enum Layer {
     Intervals,
     /// The hint satisfies it after a few small changes.
     Repair,
+    /// No box of the inputs is left, or a point of one satisfies it.
+    Boxes,
     Smt,
 }
 
@@ -126,6 +128,7 @@ impl Layer {
             Layer::Cache => "cache",
             Layer::Intervals => "intervals",
             Layer::Repair => "repair",
+            Layer::Boxes => "boxes",
             Layer::Smt => "smt",
         }
     }

@@ -131,31 +131,10 @@ impl Evaluator {
         }
     }
 
-    /// The value, or the first operand whose value is missing. A choice needs only the branch it takes.
+    /// The value, or the first operand whose value is missing.
     fn value(&self, terms: &Terms, model: &Model, term: TermId) -> Result<u128, TermId> {
-        let width = terms.width(term);
-        Ok(match *terms.kind(term) {
-            TermKind::Constant(value) => value,
-            TermKind::Variable(id) => semantics::truncate(model.get(id), width),
-            TermKind::Unary(op, a) => semantics::unary(op, self.known(a)?, width),
-            TermKind::Binary(op, a, b) => semantics::binary(op, self.known(a)?, self.known(b)?, width),
-            TermKind::Compare(op, a, b) => {
-                u128::from(semantics::compare(op, self.known(a)?, self.known(b)?, terms.width(a)))
-            }
-            TermKind::IfThenElse { condition, then, otherwise } => {
-                self.known(if self.known(condition)? == 1 { then } else { otherwise })?
-            }
-            TermKind::Extract { term, low } => semantics::truncate(self.known(term)? >> low, width),
-            TermKind::Concat { high, low } => (self.known(high)? << terms.width(low)) | self.known(low)?,
-            TermKind::ZeroExtend(a) => self.known(a)?,
-            TermKind::SignExtend(a) => {
-                semantics::truncate(semantics::signed(self.known(a)?, terms.width(a)) as u128, width)
-            }
-            TermKind::Float(op, a, b, c) => {
-                let optional = |term: Option<TermId>| term.map_or(Ok(0), |term| self.known(term));
-                float_value(op, terms.width(a), width, &[self.known(a)?, optional(b)?, optional(c)?])
-            }
-        })
+        let known = |operand| self.known(operand);
+        node_value(terms.kind(term), terms.width(term), known, |operand| terms.width(operand), |id| model.get(id))
     }
 
     fn known(&self, term: TermId) -> Result<u128, TermId> {
@@ -169,4 +148,33 @@ impl Evaluator {
 enum Step {
     Value(u128),
     Needs(TermId),
+}
+
+/// The value of a node from those of its operands, or the error of the first one that has none. A choice needs only the
+/// branch it takes.
+pub(crate) fn node_value<Missing>(
+    kind: &TermKind,
+    width: u32,
+    known: impl Fn(TermId) -> Result<u128, Missing>,
+    width_of: impl Fn(TermId) -> u32,
+    variable: impl Fn(VariableId) -> u128,
+) -> Result<u128, Missing> {
+    Ok(match *kind {
+        TermKind::Constant(value) => value,
+        TermKind::Variable(id) => semantics::truncate(variable(id), width),
+        TermKind::Unary(op, a) => semantics::unary(op, known(a)?, width),
+        TermKind::Binary(op, a, b) => semantics::binary(op, known(a)?, known(b)?, width),
+        TermKind::Compare(op, a, b) => u128::from(semantics::compare(op, known(a)?, known(b)?, width_of(a))),
+        TermKind::IfThenElse { condition, then, otherwise } => {
+            known(if known(condition)? == 1 { then } else { otherwise })?
+        }
+        TermKind::Extract { term, low } => semantics::truncate(known(term)? >> low, width),
+        TermKind::Concat { high, low } => (known(high)? << width_of(low)) | known(low)?,
+        TermKind::ZeroExtend(a) => known(a)?,
+        TermKind::SignExtend(a) => semantics::truncate(semantics::signed(known(a)?, width_of(a)) as u128, width),
+        TermKind::Float(op, a, b, c) => {
+            let optional = |term: Option<TermId>| term.map_or(Ok(0), &known);
+            float_value(op, width_of(a), width, &[known(a)?, optional(b)?, optional(c)?])
+        }
+    })
 }

@@ -67,7 +67,7 @@ impl Solver {
 
     #[cfg(test)]
     pub(crate) fn with_backend(backend: Box<dyn crate::smt::Backend>) -> Self {
-        let chain = crate::chain::chain_over(backend, Arc::default());
+        let chain = crate::chain::chain_over(backend, Limits::default(), Arc::default());
         Self { chain, statistics: Statistics::default() }
     }
 }

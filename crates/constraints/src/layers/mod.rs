@@ -12,7 +12,7 @@ mod verified;
 pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
 pub use intervals::{Bounds, bounds, excluded_by_bounds};
-pub(crate) use intervals::{Intervals, variable_bounds};
+pub(crate) use intervals::{Boxes, Intervals, variable_bounds};
 pub(crate) use recent_models::RecentModels;
 pub(crate) use repair::Repair;
 pub(crate) use slices::Slices;

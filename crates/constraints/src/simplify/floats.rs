@@ -2,7 +2,8 @@
 //! operands where it does not matter, and comparisons of a term with itself.
 
 use crate::floats::{FloatOp, float_value};
-use crate::terms::{TermId, TermKind, Terms};
+use crate::semantics;
+use crate::terms::{BinaryOp, TermId, TermKind, Terms};
 
 impl Terms {
     /// An operator on the bit patterns of floats (or of integers, for conversions from them): operands of one width,
@@ -14,6 +15,9 @@ impl Terms {
         let constants: Option<Vec<u128>> = operands.iter().map(|&operand| self.as_constant(operand)).collect();
         if let Some(values) = constants {
             return self.constant(float_value(op, from, width, &values), width);
+        }
+        if let Some(compared) = self.compared_operands_of_difference(op, operands) {
+            return compared;
         }
         match (op, operands) {
             (FloatOp::Less, [a, b]) if a == b => self.boolean(false),
@@ -32,6 +36,44 @@ impl Terms {
                 self.intern(TermKind::Float(op, operands[0], operand(1), operand(2)), width)
             }
         }
+    }
+
+    /// A difference compared with zero, or a sum, which is one: it is zero only for equal numbers, because small
+    /// differences are exact, and has the sign that their order says. Equal infinities differ by a NaN, which is no zero.
+    fn compared_operands_of_difference(&mut self, op: FloatOp, operands: &[TermId]) -> Option<TermId> {
+        if !matches!(op, FloatOp::Equal | FloatOp::Less | FloatOp::LessOrEqual) {
+            return None;
+        }
+        let &[a, b] = operands else { return None };
+        let difference = if self.is_float_zero(b) { a } else { b };
+        if difference == b && !self.is_float_zero(a) {
+            return None;
+        }
+        let [x, y] = self.as_difference(difference)?;
+        let compared = self.float(op, 1, &if difference == a { [x, y] } else { [y, x] });
+        if op == FloatOp::Less {
+            return Some(compared);
+        }
+        let unordered = self.float(FloatOp::Unordered, 1, &[difference, difference]);
+        let ordered = self.not(unordered);
+        Some(self.and(compared, ordered))
+    }
+
+    fn as_difference(&mut self, term: TermId) -> Option<[TermId; 2]> {
+        match *self.kind(term) {
+            TermKind::Float(FloatOp::Sub, x, Some(y), _) => Some([x, y]),
+            TermKind::Float(FloatOp::Add, x, Some(y), _) => {
+                let width = self.width(y);
+                let sign = self.constant(semantics::signed_minimum(width), width);
+                Some([x, self.binary(BinaryOp::Xor, y, sign)])
+            }
+            _ => None,
+        }
+    }
+
+    fn is_float_zero(&self, term: TermId) -> bool {
+        let width = self.width(term);
+        self.as_constant(term).is_some_and(|value| value & semantics::mask(width - 1) == 0)
     }
 
     /// Each side on its own: mostly one is a constant.

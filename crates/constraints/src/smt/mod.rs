@@ -4,6 +4,8 @@
 mod child;
 mod floats;
 mod in_process;
+#[cfg(test)]
+pub(crate) mod oracle;
 mod translate;
 pub(crate) mod wire;
 mod worker;

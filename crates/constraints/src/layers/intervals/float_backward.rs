@@ -4,6 +4,7 @@
 //! no values are left.
 
 use super::float_range::{FloatRange, after, before, bottom, compute, infinity, number, place_of};
+use super::library;
 use super::range::Range;
 use crate::floats::FloatOp;
 
@@ -17,6 +18,9 @@ pub(super) fn arithmetic(
     b: FloatRange,
     same: bool,
 ) -> Option<FloatPair> {
+    if let FloatOp::Library(function) = op {
+        return library::backward(function, result, a, b);
+    }
     // A NaN may come from many operands.
     if result.nan {
         return Some((a, b));
@@ -40,7 +44,10 @@ pub(super) fn arithmetic(
             let a = a.meet(quotient(exact, b))?;
             Some((a, b.meet(quotient(exact, a))?))
         }
-        FloatOp::Div => Some((a.meet(product(exact, b))?, b)),
+        FloatOp::Div => {
+            let a = a.meet(product(exact, b))?;
+            Some((a, b.meet(divisor(exact, a))?))
+        }
         FloatOp::Sqrt => Some((a.meet(square(result, exact))?, b)),
         FloatOp::Floor | FloatOp::Ceil | FloatOp::Trunc | FloatOp::RoundEven | FloatOp::RoundAway => {
             Some((a.meet(near(result))?, b))
@@ -84,6 +91,15 @@ fn quotient(exact: FloatRange, b: FloatRange) -> FloatRange {
     from_corners(FloatOp::Div, exact, b)
 }
 
+/// All `x` with `a / x` in `exact`: an infinite one gives a zero, and a zero an infinite quotient.
+fn divisor(exact: FloatRange, a: FloatRange) -> FloatRange {
+    let has_zero = exact.low <= 0 && exact.high >= -1;
+    if has_zero || unlimited(exact) || unlimited(a) {
+        return FloatRange::full(exact.width);
+    }
+    from_corners(FloatOp::Div, a, exact)
+}
+
 /// All `x` with `x / b` in `exact`.
 fn product(exact: FloatRange, b: FloatRange) -> FloatRange {
     if unlimited(b) || unlimited(exact) {
@@ -122,6 +138,17 @@ fn near(result: FloatRange) -> FloatRange {
     let low = compute(FloatOp::Sub, &[result.low, one], width).unwrap_or(bottom(width));
     let high = compute(FloatOp::Add, &[result.high, one], width).unwrap_or(infinity(width));
     widened(Some((low, high)), width)
+}
+
+/// The float that the result is the magnitude of: on each side of zero.
+pub(super) fn magnitude(result: FloatRange, a: FloatRange) -> Option<FloatRange> {
+    let a = if result.nan { a } else { a.without_nan()? };
+    let positive = a.meet(result);
+    let negative = if result.has_numbers() { a.meet(result.negated()) } else { None };
+    match (positive, negative) {
+        (Some(positive), Some(negative)) => Some(positive.hull(negative)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// The float that was converted to another width.
@@ -193,11 +220,25 @@ pub(super) fn compare(op: FloatOp, truth: bool, a: FloatRange, b: FloatRange, sa
         (FloatOp::Unordered, false) => Some((a.without_nan()?, b.without_nan()?)),
         (FloatOp::Equal, false) => different(a, b),
         (_, true) => ordered(op, a.without_nan()?, b.without_nan()?),
-        // Not less because of a NaN says nothing of the numbers.
-        (_, false) if a.nan || b.nan => Some((a, b)),
-        (FloatOp::Less, false) => ordered(FloatOp::LessOrEqual, b, a).map(|(b, a)| (a, b)),
-        (_, false) => ordered(FloatOp::Less, b, a).map(|(b, a)| (a, b)),
+        (FloatOp::Less, false) => unless_nan(FloatOp::LessOrEqual, b, a).map(|(b, a)| (a, b)),
+        (_, false) => unless_nan(FloatOp::Less, b, a).map(|(b, a)| (a, b)),
     }
+}
+
+/// In order, or one of them a NaN: then nothing is known of the other.
+fn unless_nan(op: FloatOp, a: FloatRange, b: FloatRange) -> Option<FloatPair> {
+    let numbers = |range: FloatRange| range.without_nan();
+    let narrowed = numbers(a).zip(numbers(b)).and_then(|(a, b)| ordered(op, a, b));
+    match (a.nan, b.nan) {
+        (false, false) => narrowed,
+        (true, true) => Some((a, b)),
+        (true, false) => Some((with_nan(narrowed.map(|pair| pair.0), a.width), b)),
+        (false, true) => Some((a, with_nan(narrowed.map(|pair| pair.1), b.width))),
+    }
+}
+
+fn with_nan(numbers: Option<FloatRange>, width: u32) -> FloatRange {
+    numbers.map_or(FloatRange::nothing_but_nan(width), |range| FloatRange { nan: true, ..range })
 }
 
 /// Both are numbers.

@@ -1,15 +1,20 @@
 //! The range of a float result from the ranges of its operands. Rounding to nearest is monotone, so the ends of the
-//! result are the results of the ends, without any widening; only the sign of a zero is left open.
+//! result are the results of the ends, without any widening. The sign of a zero is left open where operands of both signs
+//! multiply or divide.
 
 use super::float_range::{FloatRange, bottom, compute, infinity, is_nan, number, place, place_of};
+use super::library;
 use super::range::Range;
 use crate::floats::{FloatOp, float_value};
 
 /// The result of an operator between floats of one width. `same`: both operands are one term.
 pub(super) fn arithmetic(op: FloatOp, a: FloatRange, b: FloatRange, same: bool) -> FloatRange {
     match op {
+        FloatOp::Library(function) => library::forward(function, a, b),
+        _ if !a.has_numbers() || !b.has_numbers() => FloatRange::nothing_but_nan(a.width),
         FloatOp::Add => sum(a, b),
-        FloatOp::Sub => sum(a, b.negated_numbers()),
+        FloatOp::Sub if same => nothing(a),
+        FloatOp::Sub => sum(a, b.negated()),
         FloatOp::Mul if same => square(a),
         FloatOp::Mul => product(a, b),
         FloatOp::Div => quotient(a, b),
@@ -32,6 +37,11 @@ impl FloatRange {
         self.has(infinity(self.width)) || self.has(bottom(self.width))
     }
 
+    /// All values have one sign, zeros too.
+    fn has_one_sign(&self) -> bool {
+        self.low >= 0 || self.high < 0
+    }
+
     /// As [`FloatRange::negated`]; what has no numbers stays so.
     pub(super) fn negated_numbers(self) -> Self {
         if self.has_numbers() { self.negated() } else { self }
@@ -43,8 +53,8 @@ fn from_corners(op: FloatOp, corners: &[[i64; 2]], width: u32, nan: bool) -> Flo
     let places: Option<Vec<i64>> = corners.iter().map(|corner| compute(op, corner, width)).collect();
     let ends = places.and_then(|places| Some((*places.iter().min()?, *places.iter().max()?)));
     match ends {
-        Some((low, high)) => FloatRange { width, low, high, nan }.with_both_zeros(),
-        None => FloatRange { nan: true, ..FloatRange::full(width) },
+        Some((low, high)) => FloatRange { width, low, high, nan },
+        None => FloatRange::full(width),
     }
 }
 
@@ -52,62 +62,100 @@ fn corners(a: FloatRange, b: FloatRange) -> [[i64; 2]; 4] {
     [[a.low, b.low], [a.low, b.high], [a.high, b.low], [a.high, b.high]]
 }
 
-/// Nothing but NaN comes of operands without numbers.
-fn only_nan(a: FloatRange, b: FloatRange) -> Option<FloatRange> {
-    let none = !a.has_numbers() || !b.has_numbers();
-    none.then_some(FloatRange { width: a.width, low: 1, high: 0, nan: true })
-}
-
+/// A sum is the negative zero only if both operands are: opposite numbers give the other one.
 fn sum(a: FloatRange, b: FloatRange) -> FloatRange {
-    if let Some(range) = only_nan(a, b) {
-        return range;
-    }
     let (top, bottom) = (infinity(a.width), bottom(a.width));
     let nan = a.nan || b.nan || (a.has(top) && b.has(bottom)) || (a.has(bottom) && b.has(top));
-    from_corners(FloatOp::Add, &[[a.low, b.low], [a.high, b.high]], a.width, nan)
+    let mut range = from_corners(FloatOp::Add, &[[a.low, b.low], [a.high, b.high]], a.width, nan);
+    range.low -= i64::from(range.low == 0 && a.has(-1) && b.has(-1));
+    range
+}
+
+/// A number less itself, where it is finite.
+fn nothing(a: FloatRange) -> FloatRange {
+    match a.low > bottom(a.width) && a.high < infinity(a.width) {
+        true => FloatRange { nan: a.nan, ..FloatRange::numbers(0, 0, a.width) },
+        false if a.low == a.high => FloatRange::nothing_but_nan(a.width),
+        false => FloatRange { nan: true, ..FloatRange::numbers(0, 0, a.width) },
+    }
+}
+
+/// A number less what it is rounded to, which is exact but for `floor` and `ceil` of tiny numbers: those may give 1.
+pub(super) fn fraction(rounding: FloatOp, a: FloatRange) -> FloatRange {
+    let (low, high) = match rounding {
+        FloatOp::Floor => (-0.0, 1.0),
+        FloatOp::Ceil => (-1.0, 0.0),
+        FloatOp::RoundEven | FloatOp::RoundAway => (-0.5, 0.5),
+        _ => (-1.0, 1.0),
+    };
+    let nan = a.nan || !a.has_numbers() || a.has_infinity();
+    FloatRange { nan, ..FloatRange::numbers(place_of(low, a.width), place_of(high, a.width), a.width) }
 }
 
 fn product(a: FloatRange, b: FloatRange) -> FloatRange {
-    if let Some(range) = only_nan(a, b) {
-        return range;
-    }
     let nan = a.nan || b.nan || (a.has_zero() && b.has_infinity()) || (a.has_infinity() && b.has_zero());
-    from_corners(FloatOp::Mul, &corners(a, b), a.width, nan)
+    // Zero times infinity counts as zero: what is near it is a zero, or is at another corner.
+    let products = corners(a, b).map(|corner| compute(FloatOp::Mul, &corner, a.width).unwrap_or(0));
+    let (low, high) = products.into_iter().fold((i64::MAX, i64::MIN), |(low, high), p| (low.min(p), high.max(p)));
+    let range = FloatRange { width: a.width, low, high, nan };
+    if a.has_one_sign() && b.has_one_sign() { range } else { range.with_both_zeros() }
 }
 
 /// The factors are equal, so there is no zero times infinity and the sign is known.
 fn square(a: FloatRange) -> FloatRange {
-    if let Some(range) = only_nan(a, a) {
-        return range;
-    }
     let size = a.magnitude();
     from_corners(FloatOp::Mul, &[[size.low, size.low], [size.high, size.high]], a.width, a.nan)
 }
 
 fn quotient(a: FloatRange, b: FloatRange) -> FloatRange {
-    if let Some(range) = only_nan(a, b) {
-        return range;
+    let nan = a.nan || b.nan || (a.has_infinity() && b.has_infinity()) || (a.has_zero() && b.has_zero());
+    match (a.has_one_sign(), b.has_one_sign()) {
+        (true, true) => quotient_of_one_sign(a, b, nan),
+        // A divisor of both signs passes through zero, unless that is left out on both sides.
+        (_, false) => FloatRange { nan, ..FloatRange::full(a.width) },
+        (false, true) if b.has_zero() => FloatRange { nan, ..FloatRange::full(a.width) },
+        (false, true) => {
+            FloatRange { nan, ..from_corners(FloatOp::Div, &corners(a, b), a.width, nan) }.with_both_zeros()
+        }
     }
-    if b.has_zero() {
-        return FloatRange::full(a.width);
-    }
-    let nan = a.nan || b.nan || (a.has_infinity() && b.has_infinity());
-    from_corners(FloatOp::Div, &corners(a, b), a.width, nan)
+}
+
+/// The greatest is the greatest dividend by the least divisor; a NaN there stands for anything of the sign.
+fn quotient_of_one_sign(a: FloatRange, b: FloatRange, nan: bool) -> FloatRange {
+    let (x, y) = (a.magnitude(), b.magnitude());
+    let least = compute(FloatOp::Div, &[x.low, y.high], a.width).unwrap_or(0);
+    let most = compute(FloatOp::Div, &[x.high, y.low], a.width).unwrap_or(infinity(a.width));
+    let range = FloatRange { width: a.width, low: least, high: most, nan };
+    if (a.high < 0) == (b.high < 0) { range } else { range.negated() }
 }
 
 fn root(a: FloatRange) -> FloatRange {
     let nan = a.nan || a.low < -1;
-    if !a.has_numbers() || a.high < -1 {
-        return FloatRange { width: a.width, low: 1, high: 0, nan: true };
+    if a.high < -1 {
+        return FloatRange::nothing_but_nan(a.width);
     }
     let low = a.low.max(-1);
     from_corners(FloatOp::Sqrt, &[[low, 0], [a.high, 0]], a.width, nan)
 }
 
+/// Rounding to integers keeps the sign, of zeros too.
 fn monotone(op: FloatOp, a: FloatRange) -> FloatRange {
-    match only_nan(a, a) {
-        Some(range) => range,
-        None => from_corners(op, &[[a.low, 0], [a.high, 0]], a.width, a.nan),
+    from_corners(op, &[[a.low, 0], [a.high, 0]], a.width, a.nan)
+}
+
+/// `a * b + c`, rounded once: for each sum the product is extreme at a corner.
+pub(super) fn multiply_add(a: FloatRange, b: FloatRange, c: FloatRange) -> FloatRange {
+    let (width, all) = (a.width, [a, b, c]);
+    if all.iter().any(|range| !range.has_numbers()) {
+        return FloatRange::nothing_but_nan(width);
+    }
+    let at = |summand: i64| corners(a, b).map(|[x, y]| compute(FloatOp::FusedMultiplyAdd, &[x, y, summand], width));
+    let least: Option<Vec<i64>> = at(c.low).into_iter().collect();
+    let most: Option<Vec<i64>> = at(c.high).into_iter().collect();
+    let nan = all.iter().any(|range| range.nan || range.has_infinity());
+    match (least.and_then(|least| least.into_iter().min()), most.and_then(|most| most.into_iter().max())) {
+        (Some(low), Some(high)) => FloatRange { width, low, high, nan }.with_both_zeros(),
+        _ => FloatRange::full(width),
     }
 }
 
@@ -187,7 +235,7 @@ fn joined(place: i64) -> i64 {
 /// The range of a constant.
 pub(super) fn constant(value: u128, width: u32) -> FloatRange {
     match is_nan(value, width) {
-        true => FloatRange { width, low: 1, high: 0, nan: true },
+        true => FloatRange::nothing_but_nan(width),
         false => FloatRange::numbers(place(value, width), place(value, width), width),
     }
 }

@@ -78,6 +78,15 @@ fn signed(graph: &Graph, kind: TermKind, width: u32) -> Option<Signed> {
     }
 }
 
+/// The operation that rounds to an integer and its operand, if the term is one.
+fn rounding_of(graph: &Graph, term: TermId) -> Option<(FloatOp, TermId)> {
+    use FloatOp::{Ceil, Floor, RoundAway, RoundEven, Trunc};
+    match graph.nodes[term.index()].kind {
+        TermKind::Float(op @ (Floor | Ceil | Trunc | RoundEven | RoundAway), a, ..) => Some((op, a)),
+        _ => None,
+    }
+}
+
 impl Propagation<'_> {
     fn float(&self, term: TermId) -> FloatRange {
         let width = self.graph.nodes[term.index()].width;
@@ -87,6 +96,12 @@ impl Propagation<'_> {
     /// The bounds of an operand; the first one stands for a second that is not there.
     fn operands(&self, a: TermId, b: Option<TermId>) -> (FloatRange, FloatRange, bool) {
         (self.float(a), self.float(b.unwrap_or(a)), b == Some(a))
+    }
+
+    /// Bounds from outside, of both kinds.
+    pub(super) fn assume(&mut self, term: TermId, range: Range, float: Option<FloatRange>) -> Option<()> {
+        self.narrow(term, range)?;
+        float.map_or(Some(()), |float| self.narrow_float(term, float))
     }
 
     fn narrow_float(&mut self, term: TermId, range: FloatRange) -> Option<()> {
@@ -109,9 +124,18 @@ impl Propagation<'_> {
             TermKind::Float(op @ (FloatOp::FromSigned | FloatOp::FromUnsigned), a, ..) => {
                 float_forward::from_integer(op, self.range(a), node.width)
             }
+            TermKind::Float(_, a, Some(b), Some(c)) => {
+                float_forward::multiply_add(self.float(a), self.float(b), self.float(c))
+            }
             TermKind::Float(op, a, b, _) => {
                 let (left, right, same) = self.operands(a, b);
-                float_forward::arithmetic(op, left, right, same)
+                let range = float_forward::arithmetic(op, left, right, same);
+                match (op, b.and_then(|b| rounding_of(self.graph, b))) {
+                    (FloatOp::Sub, Some((rounding, rounded))) if rounded == a => {
+                        range.meet(float_forward::fraction(rounding, left))?
+                    }
+                    _ => range,
+                }
             }
             TermKind::IfThenElse { condition, then, otherwise } => match self.range(condition).as_point() {
                 Some(1) => self.float(then),
@@ -142,7 +166,7 @@ impl Propagation<'_> {
             TermKind::Float(op @ (FloatOp::FromSigned | FloatOp::FromUnsigned), a, ..) => {
                 self.narrow(a, float_backward::from_integer(op, result, self.range(a))?)
             }
-            TermKind::Float(op, a, b, None) if !matches!(op, FloatOp::Library(_)) => {
+            TermKind::Float(op, a, b, None) => {
                 let (left, right, same) = self.operands(a, b);
                 self.narrow_floats(a, b, float_backward::arithmetic(op, result, left, right, same))
             }
@@ -151,7 +175,7 @@ impl Propagation<'_> {
             }
             kind => match signed(self.graph, kind, node.width) {
                 Some(Signed::Negated(a)) => self.narrow_float(a, result.negated_numbers()),
-                Some(Signed::Magnitude(a)) => self.narrow_float(a, result.negated_numbers().hull(result)),
+                Some(Signed::Magnitude(a)) => self.narrow_float(a, float_backward::magnitude(result, self.float(a))?),
                 None => Some(()),
             },
         }

@@ -73,6 +73,10 @@ impl FloatRange {
         Self { width, low, high, nan: false }
     }
 
+    pub(super) fn nothing_but_nan(width: u32) -> Self {
+        Self { width, low: 1, high: 0, nan: true }
+    }
+
     pub(super) fn has_numbers(&self) -> bool {
         self.low <= self.high
     }
@@ -121,7 +125,7 @@ impl FloatRange {
     }
 
     pub(super) fn only_nan(self) -> Option<Self> {
-        self.nan.then_some(Self { low: 1, high: 0, ..self })
+        self.nan.then_some(Self::nothing_but_nan(self.width))
     }
 
     pub(super) fn negated(self) -> Self {
@@ -200,7 +204,7 @@ impl FloatRange {
 
 /// The place of the result of a float operation on numbers; `None` for a NaN.
 pub(super) fn compute(op: FloatOp, operands: &[i64], width: u32) -> Option<i64> {
-    let [a, b] = std::array::from_fn(|index| operands.get(index).map_or(0, |&place| bits(place, width)));
-    let result = float_value(op, width, width, &[a, b]);
+    let operands: [u128; 3] = std::array::from_fn(|index| operands.get(index).map_or(0, |&place| bits(place, width)));
+    let result = float_value(op, width, width, &operands);
     (!is_nan(result, width)).then(|| place(result, width))
 }

@@ -155,6 +155,14 @@ proptest! {
         let sign = semantics::signed_minimum(width);
         prop_assert!(a.negated_numbers().contains(x ^ sign), "{a:?} {x:#x}");
         prop_assert!(a.magnitude().contains(x & (sign - 1)), "{a:?} {x:#x}");
+        let wanted = around(x & (sign - 1), [v[4] & (sign - 1), x & (sign - 1)], width);
+        let kept = float_backward::magnitude(wanted, a);
+        prop_assert!(kept.is_some_and(|kept| kept.contains(x)), "{wanted:?} {a:?} {x:#x} {kept:?}");
+        for rounding in [FloatOp::Floor, FloatOp::Ceil, FloatOp::Trunc, FloatOp::RoundEven, FloatOp::RoundAway] {
+            let rounded = float_value(rounding, width, width, &[x]);
+            let fraction = float_value(FloatOp::Sub, width, width, &[x, rounded]);
+            prop_assert!(float_forward::fraction(rounding, a).contains(fraction), "{rounding:?} {a:?} {x:#x}");
+        }
         let nearest = a.nearest(u128::from(hint) & semantics::mask(width));
         prop_assert!(a.contains(nearest), "{a:?} {hint:#x} {nearest:#x}");
         prop_assert!(is_nan(x, width) || super::float_range::bits(place(x, width), width) == x);

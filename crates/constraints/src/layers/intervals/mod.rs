@@ -1,6 +1,8 @@
 //! Refutation by bounds.
 
 mod backward;
+mod boxes;
+mod domain;
 mod float_backward;
 mod float_forward;
 mod float_propagation;
@@ -8,6 +10,9 @@ mod float_range;
 #[cfg(test)]
 mod float_tests;
 mod forward;
+mod library;
+#[cfg(test)]
+mod library_tests;
 mod propagation;
 mod range;
 
@@ -18,6 +23,8 @@ use crate::model::{Evaluator, Model};
 use crate::smt::wire;
 use crate::terms::{TermId, Terms, VariableId};
 
+pub(crate) use boxes::Boxes;
+use domain::{Domain, Points};
 use float_range::FloatRange;
 use propagation::contracted;
 use range::Range;
@@ -54,9 +61,10 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
         }
         let domains: Vec<Domain> =
             bounds.iter().zip(&floats).map(|(&range, &float)| Domain::of(range, float)).collect();
-        match Points::of(&variables, &domains) {
-            Some(mut points) if points.cost(domains.len()) <= LARGEST_SEARCH => {
-                match points.find(|point| self.satisfies(query, point)) {
+        match Points::of(&domains) {
+            Some(points) if points.count.saturating_mul(domains.len() as u128) <= LARGEST_SEARCH => {
+                let mut models = points.map(|point| variables.iter().copied().zip(point).collect());
+                match models.find(|model| self.satisfies(query, model)) {
                     Some(model) => Solved::sat(model, Layer::Intervals),
                     None => Solved::unsat(query.constraints.to_vec(), Layer::Intervals),
                 }
@@ -102,81 +110,6 @@ pub(crate) fn variable_bounds(terms: &Terms, constraints: &[TermId]) -> Option<F
 
 /// Evaluations of one term that are quicker than a call of the SMT solver.
 const LARGEST_SEARCH: u128 = 200_000;
-
-/// The values of one variable, numbered.
-#[derive(Copy, Clone)]
-enum Domain {
-    Bits(Range),
-    /// Without NaN, of which there are many.
-    Floats(FloatRange),
-}
-
-impl Domain {
-    /// The smaller one.
-    fn of(range: Range, float: Option<FloatRange>) -> Self {
-        let bits = Domain::Bits(range);
-        match float.filter(|float| !float.nan).map(Domain::Floats) {
-            Some(floats) if floats.size() < bits.size() => floats,
-            _ => bits,
-        }
-    }
-
-    /// One less than the number of values.
-    fn size(self) -> u128 {
-        match self {
-            Domain::Bits(range) => range.high - range.low,
-            Domain::Floats(range) => (i128::from(range.high) - i128::from(range.low)) as u128,
-        }
-    }
-
-    fn value(self, number: u128) -> u128 {
-        match self {
-            Domain::Bits(range) => range.low + number,
-            Domain::Floats(range) => float_range::bits(range.low + number as i64, range.width),
-        }
-    }
-}
-
-/// All points of a box, one after the other.
-struct Points<'a> {
-    variables: &'a [VariableId],
-    domains: &'a [Domain],
-    count: u128,
-    next: u128,
-}
-
-impl<'a> Points<'a> {
-    /// `None` if there are too many to count.
-    fn of(variables: &'a [VariableId], domains: &'a [Domain]) -> Option<Self> {
-        let sizes = domains.iter().map(|domain| domain.size().checked_add(1));
-        let count = sizes.into_iter().try_fold(1_u128, |product, size| product.checked_mul(size?))?;
-        Some(Points { variables, domains, count, next: 0 })
-    }
-
-    /// Evaluations of terms that looking at all points takes.
-    fn cost(&self, terms: usize) -> u128 {
-        self.count.saturating_mul(terms as u128)
-    }
-}
-
-impl Iterator for Points<'_> {
-    type Item = Model;
-
-    fn next(&mut self) -> Option<Model> {
-        if self.next == self.count {
-            return None;
-        }
-        let mut rest = self.next;
-        self.next += 1;
-        let digit = |(&variable, domain): (&VariableId, &Domain)| {
-            let size = domain.size() + 1;
-            let value = domain.value(rest % size);
-            rest /= size;
-            (variable, value)
-        };
-        Some(self.variables.iter().zip(self.domains).map(digit).collect())
-    }
-}
 
 /// The hint, each value moved to the nearest one within its bounds.
 fn nearest_model(

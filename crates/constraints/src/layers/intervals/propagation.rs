@@ -21,21 +21,12 @@ pub(super) fn contracted_range(graph: &Graph, node: TermId) -> Option<Range> {
 }
 
 fn propagated(graph: &Graph) -> Option<Propagation<'_>> {
-    let ranges = graph.nodes.iter().map(|node| Range::full(node.width)).collect();
-    let mut propagation = Propagation { graph, ranges, floats: float_roles(graph), changed: false };
-    for &constraint in &graph.constraints {
-        propagation.narrow(constraint, Range::boolean(true))?;
-    }
-    for _ in 0..MOST_ROUNDS {
-        propagation.changed = false;
-        propagation.round()?;
-        if !propagation.changed {
-            break;
-        }
-    }
+    let mut propagation = Propagation::new(graph);
+    propagation.contract()?;
     Some(propagation)
 }
 
+#[derive(Clone)]
 pub(super) struct Propagation<'a> {
     pub graph: &'a Graph,
     /// By node. A term has one value in a model wherever it occurs, so bounds from all its uses apply together.
@@ -43,6 +34,31 @@ pub(super) struct Propagation<'a> {
     /// By node, of those that are floats.
     pub floats: Vec<Option<FloatRange>>,
     pub changed: bool,
+    /// How many times all terms were gone through.
+    pub rounds: u64,
+}
+
+impl<'a> Propagation<'a> {
+    pub(super) fn new(graph: &'a Graph) -> Self {
+        let ranges = graph.nodes.iter().map(|node| Range::full(node.width)).collect();
+        Propagation { graph, ranges, floats: float_roles(graph), changed: false, rounds: 0 }
+    }
+
+    /// Bounds under the constraints, to a fixpoint if that is near; none if they exclude each other.
+    pub(super) fn contract(&mut self) -> Option<()> {
+        for &constraint in &self.graph.constraints {
+            self.narrow(constraint, Range::boolean(true))?;
+        }
+        for _ in 0..MOST_ROUNDS {
+            self.changed = false;
+            self.rounds += 1;
+            self.round()?;
+            if !self.changed {
+                break;
+            }
+        }
+        Some(())
+    }
 }
 
 impl Propagation<'_> {

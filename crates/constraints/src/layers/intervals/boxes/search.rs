@@ -1,0 +1,243 @@
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use super::cell::{Cell, Values, pivots, variable_nodes};
+use super::descent::Descent;
+use super::effort::Effort;
+use super::evaluation::Evaluation;
+use crate::floats::FloatOp;
+use crate::layers::intervals::domain::{Domain, Points};
+use crate::layers::intervals::propagation::Propagation;
+use crate::smt::wire::{Graph, GraphNode};
+use crate::terms::{TermId, TermKind};
+
+/// A box of so few points is searched from end to end.
+const FEW_POINTS: u128 = 32;
+
+/// How many boxes are split between two looks for a point by labelling.
+const BOXES_PER_LABELLING: u64 = 16;
+
+pub(super) enum Found {
+    /// A value for each variable that satisfies the constraints.
+    Point(Vec<u128>),
+    /// No box is left.
+    Nothing,
+    Open,
+}
+
+/// A box that is still to be split, and the distance of a point of it.
+struct Pending {
+    distance: f64,
+    number: u64,
+    cell: Cell,
+}
+
+pub(super) struct Search<'a> {
+    graph: &'a Graph,
+    hint: &'a [u128],
+    effort: Effort<'a>,
+    /// Of the variables, and after them the pivots.
+    nodes: Vec<TermId>,
+    variables: usize,
+    /// Of going through all nodes once, both ways.
+    cost: u64,
+    /// Bounds that hold for all boxes.
+    root: Propagation<'a>,
+    present: Propagation<'a>,
+    evaluation: Evaluation,
+    pending: BinaryHeap<Pending>,
+    boxes: u64,
+    /// A box could not be searched to its end.
+    open: bool,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(graph: &'a Graph, hint: &'a [u128], effort: Effort<'a>) -> Self {
+        let root = Propagation::new(graph);
+        let nodes = variable_nodes(graph);
+        Self {
+            graph,
+            hint,
+            effort,
+            variables: nodes.len(),
+            nodes,
+            cost: graph.nodes.iter().map(node_cost).sum(),
+            present: root.clone(),
+            root,
+            evaluation: Evaluation::default(),
+            pending: BinaryHeap::new(),
+            boxes: 0,
+            open: false,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Found {
+        let Some(cell) = self.contract_root() else { return Found::Nothing };
+        let whole = self.effort.left();
+        if let Some(point) = self.label(&cell).or_else(|| self.push(cell.clone())) {
+            return Found::Point(point);
+        }
+        // Most refutations need few boxes; after those a descent finds what bisection would take long to.
+        if let Some(found) = self.branch(whole / 8 * 7) {
+            return found;
+        }
+        let mut descent =
+            Descent::new(self.graph, self.hint, &cell[..self.variables], &mut self.evaluation, &mut self.effort);
+        if let Some(point) = descent.run(whole / 8 * 5) {
+            return Found::Point(point);
+        }
+        self.branch(0).unwrap_or(Found::Open)
+    }
+
+    fn contract_root(&mut self) -> Option<Cell> {
+        self.root.contract()?;
+        self.spend_rounds();
+        self.nodes.extend(pivots(self.graph, &self.root));
+        Some(self.nodes.iter().map(|&node| Values::of(&self.root, node)).collect())
+    }
+
+    fn middle(&self, cell: &Cell) -> Vec<u128> {
+        cell[..self.variables].iter().map(|values| values.middle()).collect()
+    }
+
+    fn spend_rounds(&mut self) {
+        let rounds = self.root.rounds + self.present.rounds;
+        (self.root.rounds, self.present.rounds) = (0, 0);
+        self.effort.spend(rounds * self.cost);
+    }
+
+    fn spend_evaluation(&mut self) {
+        self.effort.spend(self.graph.nodes.len() as u64);
+    }
+
+    /// Splits boxes until none is left, a point is found, or no more than this effort is left.
+    fn branch(&mut self, reserve: u64) -> Option<Found> {
+        while self.effort.left() > reserve {
+            let Some(pending) = self.pending.pop() else {
+                return Some(if self.open { Found::Open } else { Found::Nothing });
+            };
+            self.boxes += 1;
+            if let Some(point) = self.visit(&pending.cell) {
+                return Some(Found::Point(point));
+            }
+        }
+        None
+    }
+
+    /// Contracts a box and splits what is left.
+    fn visit(&mut self, cell: &Cell) -> Option<Vec<u128>> {
+        let cell = self.contracted(cell)?;
+        let domains: Vec<Domain> = cell[..self.variables].iter().map(|values| values.domain()).collect();
+        let points = Points::of(&domains).filter(|points| points.count <= FEW_POINTS);
+        if let Some(mut points) = points {
+            self.effort.spend(points.count as u64 * self.graph.nodes.len() as u64);
+            return points.find(|point| self.evaluation.satisfies(self.graph, point));
+        }
+        if self.boxes.is_multiple_of(BOXES_PER_LABELLING)
+            && let Some(point) = self.label(&cell)
+        {
+            return Some(point);
+        }
+        if let Some(pivot) = (self.variables..cell.len()).find(|&pivot| cell[pivot].crosses_zero()) {
+            return self.push_parts(&cell, pivot, cell[pivot].signs());
+        }
+        let Some(split) = widest(&cell[..self.variables]) else {
+            // Only NaN are left, of which one stands for all.
+            self.open = true;
+            let point = self.middle(&cell);
+            return self.evaluation.satisfies(self.graph, &point).then_some(point);
+        };
+        self.push_parts(&cell, split, cell[split].halves())
+    }
+
+    fn push_parts(&mut self, cell: &Cell, split: usize, parts: impl Iterator<Item = Values>) -> Option<Vec<u128>> {
+        let mut parts = parts.map(|part| {
+            let mut child = cell.clone();
+            child[split] = part;
+            child
+        });
+        parts.find_map(|child| self.push(child))
+    }
+
+    /// The box without what the constraints exclude; none if that is everything.
+    fn contracted(&mut self, cell: &Cell) -> Option<Cell> {
+        self.present.ranges.clone_from(&self.root.ranges);
+        self.present.floats.clone_from(&self.root.floats);
+        let mut result = Some(());
+        for (&node, &values) in self.nodes.iter().zip(cell) {
+            result = result.and_then(|()| self.present.assume(node, values.range, values.float));
+        }
+        let result = result.and_then(|()| self.present.contract());
+        self.spend_rounds();
+        result?;
+        Some(self.nodes.iter().map(|&node| Values::of(&self.present, node)).collect())
+    }
+
+    /// Keeps a box for later, unless its middle satisfies the constraints.
+    fn push(&mut self, cell: Cell) -> Option<Vec<u128>> {
+        let point = self.middle(&cell);
+        let distance = self.evaluation.distance(self.graph, &point);
+        self.spend_evaluation();
+        if distance == 0.0 && self.evaluation.satisfies(self.graph, &point) {
+            return Some(point);
+        }
+        let number = self.boxes;
+        self.pending.push(Pending { distance, number, cell });
+        None
+    }
+
+    /// Fixes one variable after the other, at the first of its labels that contraction does not exclude.
+    fn label(&mut self, cell: &Cell) -> Option<Vec<u128>> {
+        let mut cell = cell.clone();
+        loop {
+            let Some(variable) = narrowest(&cell[..self.variables]) else { break };
+            let fixed = cell[variable].labels(self.hint[variable]).into_iter().find_map(|label| {
+                let mut tried = cell.clone();
+                tried[variable] = tried[variable].only(label);
+                self.contracted(&tried)
+            });
+            cell = fixed?;
+        }
+        let point = self.middle(&cell);
+        self.spend_evaluation();
+        self.evaluation.satisfies(self.graph, &point).then_some(point)
+    }
+}
+
+/// In operations of about the same time: an operand of a library function is bisected in a hundred calls.
+fn node_cost(node: &GraphNode) -> u64 {
+    if matches!(node.kind, TermKind::Float(FloatOp::Library(_), ..)) { 200 } else { 2 }
+}
+
+/// The variable with the most values.
+fn widest(cell: &[Values]) -> Option<usize> {
+    let open = (0..cell.len()).filter(|&variable| cell[variable].size() >= 0.0);
+    open.max_by(|&a, &b| cell[a].size().total_cmp(&cell[b].size()).then(b.cmp(&a)))
+}
+
+/// The variable with the fewest values, of those that have several.
+fn narrowest(cell: &[Values]) -> Option<usize> {
+    let open = (0..cell.len()).filter(|&variable| cell[variable].size() >= 0.0);
+    open.min_by(|&a, &b| cell[a].size().total_cmp(&cell[b].size()).then(a.cmp(&b)))
+}
+
+/// The nearest first; among equals the newest, which is the smallest.
+impl Ord for Pending {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.distance.total_cmp(&self.distance).then(self.number.cmp(&other.number))
+    }
+}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Pending {}
