@@ -11,7 +11,7 @@ use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, Place};
-use branchwise_program::{FunctionId, Program};
+use branchwise_program::{FunctionId, Id, NodeId, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
@@ -275,7 +275,8 @@ impl<'a> Unit<'_, 'a> {
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
             if proved.is_none() && ledger.open() > 0 {
-                proved = Some(self.prove(ledger, &settings));
+                let mapped = rounds.iter().all(|round: &Limitations| round.caveats.off_the_map.is_none());
+                proved = Some(if mapped { self.prove(ledger, &settings) } else { Proved::default() });
             }
             let same = next == bounds && more.is_empty();
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
@@ -305,9 +306,17 @@ impl<'a> Unit<'_, 'a> {
         let Some(facts) = found else { return Proved::default() };
         let excluded = |(id, goal): (GoalId, &Goal)| {
             let reaching: Vec<Event> = outcomes(map, goal).collect();
-            let excluded = !reaching.is_empty() && reaching.iter().all(|&event| facts.excludes(event));
-            let marker = reaching.first().map(|event| event.marker);
-            marker.filter(|_| excluded && goal.is_an_event()).map(|marker| (id, facts.reason(marker)))
+            let never_taken = !reaching.is_empty() && reaching.iter().all(|&event| facts.excludes(event));
+            if goal.is_an_event() {
+                return never_taken.then(|| (id, facts.reason(reaching[0].marker)));
+            }
+            // What no way leads to without an outcome that is never taken.
+            let cfg = &map.functions[goal.function].cfg;
+            let (nodes, whole) = (goal.needed_nodes()?, cfg.reached_from_entry());
+            let left = cfg.reached_without(|event| facts.excludes(event));
+            let lost = |node: &NodeId| whole[node.index()] && !left[node.index()];
+            let reason = || "outcomes that no execution takes lead there".to_string();
+            nodes.iter().all(lost).then(|| (id, reason()))
         };
         let proved: Proved = ledger.goals().filter_map(excluded).collect();
         if proved.keys().all(|&id| ledger.is_open(id)) {

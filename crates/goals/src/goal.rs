@@ -145,6 +145,14 @@ impl Goal {
         }
     }
 
+    /// The nodes of its function one of which every trace that reaches it runs, where no event can stand for them.
+    pub fn needed_nodes(&self) -> Option<&[NodeId]> {
+        match &self.needs {
+            Needs::Trace { events, nodes } if events.is_empty() && !nodes.is_empty() => Some(nodes),
+            _ => None,
+        }
+    }
+
     /// A single event tells whether it is reached.
     pub fn is_an_event(&self) -> bool {
         matches!(self.needs, Needs::Outcome(_) | Needs::AnyOf(_))

@@ -411,8 +411,14 @@ pub struct Cfg {
 impl Cfg {
     /// For each node, by index, whether some path leads to it from the entry.
     pub fn reached_from_entry(&self) -> Vec<bool> {
+        self.reached_without(|_| false)
+    }
+
+    /// The same for paths that take no outcome that is excluded.
+    pub fn reached_without(&self, excluded: impl Fn(Event) -> bool) -> Vec<bool> {
         let mut successors: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
-        for edge in self.edges.values() {
+        let taken = |edge: &&Edge| !matches!(edge.label, EdgeLabel::Outcome(event) if excluded(event));
+        for edge in self.edges.values().filter(taken) {
             successors[edge.from.index()].push(edge.to);
         }
         let mut reached = vec![false; self.nodes.len()];
