@@ -252,13 +252,12 @@ fn initial_memory(code: &Code) -> Memory {
     for (id, global) in code.globals.iter().filter(|(_, global)| !global.constant) {
         let object = ObjectId::Global(id);
         let known = global.internal && !global.elsewhere && global.initializer.is_some();
-        match (known, global.name.starts_with(MODEL_PREFIX)) {
-            (true, false) => memory.put(object, Contents::image(global.size, id)),
-            (_, true) => memory.put(object, Contents::unknown(global.size)),
-            (false, false) => {
-                memory.put(object, Contents::unknown(global.size));
-                others.known.insert(object, crate::number::Number::any(64));
-            }
+        // What has no model, such as the functions of streams, sets the variables of models too: `errno`.
+        if known && !global.name.starts_with(MODEL_PREFIX) {
+            memory.put(object, Contents::image(global.size, id));
+        } else {
+            memory.put(object, Contents::unknown(global.size));
+            others.known.insert(object, crate::number::Number::any(64));
         }
     }
     // Whoever sees a variable or a table with external linkage sees what it points to.
@@ -276,9 +275,9 @@ fn kept(code: &Code, exit: &Exit) -> Memory {
     let mut kept = exit.memory.clone();
     let is_variable = |object: &ObjectId| matches!(object, ObjectId::Global(_) | ObjectId::Function(_));
     exit.results.iter().for_each(|result| kept.escape(code, &result.targets));
-    // What only objects that are gone, or those of models, point to may be reached through pointers that nobody follows.
+    // What only objects that are gone point to may be reached through pointers that nobody follows.
     for (object, contents) in exit.memory.objects() {
-        if !is_variable(&object) || is_of_model(code, object) {
+        if !is_variable(&object) {
             kept.escape(code, &contents.targets(code));
         }
     }
@@ -286,17 +285,15 @@ fn kept(code: &Code, exit: &Exit) -> Memory {
     let escaped = kept.escaped().filter(is_variable).map(|object| (object, crate::number::Number::any(64)));
     let escaped = Targets { known: escaped.collect(), unknown: false };
     for (object, contents) in kept.objects().filter(|(object, _)| is_variable(object)) {
-        let set_elsewhere = kept.has_escaped(object) || is_of_model(code, object);
-        let mut contents = if set_elsewhere { Contents::unknown(contents.size) } else { Contents::clone(contents) };
+        let mut contents = match kept.has_escaped(object) {
+            true => Contents::unknown(contents.size),
+            false => Contents::clone(contents),
+        };
         contents.keep_targets(is_variable);
         result.put(object, contents);
     }
     result.escape(code, &escaped);
     result
-}
-
-fn is_of_model(code: &Code, object: ObjectId) -> bool {
-    matches!(object, ObjectId::Global(id) if code.globals[id].name.starts_with(MODEL_PREFIX))
 }
 
 fn mentioned(code: &Code, function: CodeFunctionId) -> impl Iterator<Item = GlobalId> {
