@@ -106,7 +106,7 @@ fn row(
         tests: cases.len(),
         returned: observations.iter().filter(|observation| observation.end == NativeEnd::Returned).count(),
         outcomes: ledger.len(),
-        covered: ledger.len() - ledger.open(),
+        covered: ledger.reached(),
         covered_llvm_cov: counts.filter(|&count| count > 0).count(),
     })
 }

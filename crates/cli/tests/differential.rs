@@ -23,6 +23,8 @@ mod native;
 mod random_c;
 #[path = "support/random_inputs.rs"]
 mod random_inputs;
+#[path = "support/reading.rs"]
+mod reading;
 #[path = "support/tool.rs"]
 mod tool;
 #[path = "support/workers.rs"]

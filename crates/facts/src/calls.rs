@@ -109,10 +109,27 @@ impl Run<'_, '_> {
         state
     }
 
+    /// A stub has written so many bytes behind a pointer; the real function may write the rest.
+    fn leave_alone(&self, state: &mut State, arguments: &[Value]) {
+        let [pointer, written] = arguments else { return };
+        let rest = pointer.single_target().and_then(|(object, offset)| {
+            let size = state.memory.contents(self.code, object)?.size;
+            size.checked_sub(offset.as_constant()?)
+        });
+        let all = rest.zip(written.number.as_constant()).is_some_and(|(rest, written)| rest <= written);
+        if !all {
+            state.memory.smear(self.code, pointer, &Targets::unknown());
+        }
+    }
+
     fn call_library(&mut self, name: &str, call: &Call, arguments: &[Value], mut state: State) -> Found<Vec<State>> {
         match name {
             "abort" | "llvm.trap" | "__assert_fail" | "_exit" | "_Exit" => Ok(Vec::new()),
-            "__bw_release" | "__bw_left_alone" => Ok(vec![state]),
+            "__bw_release" => Ok(vec![state]),
+            "__bw_left_alone" => {
+                self.leave_alone(&mut state, arguments);
+                Ok(vec![state])
+            }
             "__bw_allocate" | "__bw_resize" => {
                 arguments.iter().for_each(|argument| state.memory.escape(self.code, &argument.targets));
                 let feeds = &self.interpreter.program.map.feeds;

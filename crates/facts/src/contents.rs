@@ -344,6 +344,10 @@ impl Contents {
         }
     }
 
+    pub(crate) fn has_cell(&self, at: u64, size: u64) -> bool {
+        self.cells.get(&at).is_some_and(|cell| cell.size == size)
+    }
+
     /// Makes a cell of what stands at a place, so that it can be restricted.
     pub(crate) fn keep_cell(&mut self, at: u64, size: u64, value: &Value) {
         let offset = Number::constant(64, at.into());

@@ -93,9 +93,13 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// A new limit on the work, counted from now on.
+    /// What is done from now on may cost so much.
     pub(crate) fn allow(&mut self, limit: u64) {
-        (self.work, self.limit) = (0, limit);
+        self.limit = self.work.saturating_add(limit);
+    }
+
+    pub(crate) fn work(&self) -> u64 {
+        self.work
     }
 
     pub(crate) fn layout(&mut self, function: CodeFunctionId) -> Rc<Layout> {
@@ -355,8 +359,9 @@ impl<'i, 'p> Run<'i, 'p> {
     /// Interprets a block; says which blocks get something else from it than before.
     fn follow(&mut self, block: BlockId) -> Found<Vec<BlockId>> {
         let states: Vec<State> = self.states[block].values().cloned().collect();
-        let size = states.iter().map(|state| state.registers.len() as u64 + 1).sum::<u64>();
-        self.interpreter.spend(size)?;
+        // A state is copied for each edge.
+        let size: usize = states.iter().map(|state| state.registers.len() + state.memory.len() + 1).sum();
+        self.interpreter.spend(size as u64)?;
         let (leaving, exits) = self.block(block, states)?;
         self.exits.insert(block, exits);
         let mut by_edge: BTreeMap<usize, Vec<(Key, State)>> = BTreeMap::new();

@@ -42,6 +42,11 @@ impl Memory {
         self.objects.iter().map(|(object, contents)| (*object, contents))
     }
 
+    /// How many objects are followed.
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
     pub(crate) fn has_escaped(&self, object: ObjectId) -> bool {
         self.escaped.contains(&object)
     }

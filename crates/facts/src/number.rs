@@ -237,7 +237,7 @@ impl Number {
             return other.meet(self);
         }
         let common = gcd(self.modulus, other.modulus);
-        if common != 0 && self.remainder.abs_diff(other.remainder) % common != 0 {
+        if common != 0 && !self.remainder.abs_diff(other.remainder).is_multiple_of(common) {
             return None;
         }
         let finer = if self.modulus >= other.modulus { self } else { other };

@@ -77,7 +77,7 @@ impl State {
                 let (low, high) = offset.unsigned_bounds();
                 low < place.at + place.size && place.at < high.saturating_add(size)
             });
-            !touched && !(elsewhere && memory.has_escaped(place.object))
+            !(touched || elsewhere && memory.has_escaped(place.object))
         });
     }
 

@@ -9,13 +9,15 @@ use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, MarkerId, Program};
 
 use crate::contents::Contents;
-use crate::interpreter::{Found, Interpreter, Outcome, Stop};
+use crate::interpreter::{Exit, Found, Interpreter, Outcome, Stop};
 use crate::memory::Memory;
 use crate::observed::{Compared, Observed};
 use crate::value::{ObjectId, Targets, Value};
 
-/// Steps for one unit, and for all that may be called before it.
-const MOST_WORK: u64 = 4_000_000;
+/// Steps for one unit; for one function that may be called before it, each time that is interpreted; and for all of those.
+const MOST_WORK: u64 = 2_000_000;
+const MOST_WORK_BEFORE: u64 = 500_000;
+const MOST_WORK_OF_ALL_BEFORE: u64 = 4_000_000;
 
 /// So often all functions are interpreted until the state that they leave is stable, and from when on it is widened.
 const MOST_ROUNDS: usize = 16;
@@ -97,7 +99,8 @@ impl<'p> Facts<'p> {
     fn between(&self, interrupt: &AtomicBool) -> Found<Between> {
         let program = self.program;
         let first = initial_memory(&program.code);
-        let mut callers = Callers { facts: self, interrupt, first, roots: self.roots(), stopped: BTreeSet::new() };
+        let mut callers =
+            Callers { facts: self, interrupt, first, roots: self.roots(), stopped: BTreeSet::new(), work: 0 };
         if callers.roots.is_empty() {
             return Ok(Between { memory: callers.first, before: Observed::default() });
         }
@@ -129,6 +132,7 @@ struct Callers<'a, 'p> {
     roots: Vec<CodeFunctionId>,
     /// Those of which nothing is known.
     stopped: BTreeSet<CodeFunctionId>,
+    work: u64,
 }
 
 impl Callers<'_, '_> {
@@ -136,6 +140,7 @@ impl Callers<'_, '_> {
     fn stable(&mut self) -> Found<Memory> {
         let code = &self.facts.program.code;
         let mut memory = self.first.clone();
+        let mut thresholds: Option<Vec<i128>> = None;
         for round in 0..MOST_ROUNDS {
             let left = self.left_behind(&memory)?;
             if !self.stopped.is_empty() {
@@ -143,7 +148,7 @@ impl Callers<'_, '_> {
             }
             let next = match round {
                 0..WIDENED_FROM => memory.join(code, &left),
-                _ => memory.widen(code, &left, &self.thresholds()),
+                _ => memory.widen(code, &left, thresholds.get_or_insert_with(|| self.thresholds())),
             };
             if next == memory {
                 // It may be less than widening made of it.
@@ -173,7 +178,7 @@ impl Callers<'_, '_> {
         let mut left = self.first.clone();
         let outcomes = self.outcomes(memory)?;
         for exit in outcomes.iter().flat_map(|outcome| &outcome.exits) {
-            left = left.join(code, &kept(code, &exit.memory));
+            left = left.join(code, &kept(code, exit));
         }
         Ok(left)
     }
@@ -182,19 +187,23 @@ impl Callers<'_, '_> {
         let program = self.facts.program;
         let mut outcomes = Vec::new();
         let mut general = Observed::default();
-        let mut interpreter = Interpreter::new(program, MOST_WORK, self.interrupt);
+        let mut interpreter = Interpreter::new(program, MOST_WORK_BEFORE, self.interrupt);
         for &root in &self.roots {
+            let left = MOST_WORK_OF_ALL_BEFORE.saturating_sub(self.work);
+            let before = interpreter.work();
             let function = &program.code.functions[root];
             let any = function.parameters.iter().map(|&parameter| Value::any(function.registers[parameter])).collect();
-            interpreter.allow(MOST_WORK);
-            match interpreter.call(root, any, memory.clone()) {
+            interpreter.allow(left.min(MOST_WORK_BEFORE));
+            let outcome = interpreter.call(root, any, memory.clone());
+            self.work += interpreter.work() - before;
+            match outcome {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(Stop::Interrupted) => return Err(Stop::Interrupted),
                 Err(Stop::TooMuchWork | Stop::Unsupported) => {
                     self.stopped.insert(root);
                     general.add(&interpreter.in_general);
                     // What it has remembered may rest on what it did not finish.
-                    interpreter = Interpreter::new(program, MOST_WORK, self.interrupt);
+                    interpreter = Interpreter::new(program, MOST_WORK_BEFORE, self.interrupt);
                 }
             }
         }
@@ -243,25 +252,31 @@ fn initial_memory(code: &Code) -> Memory {
     for (id, global) in code.globals.iter().filter(|(_, global)| !global.constant) {
         let object = ObjectId::Global(id);
         let known = global.internal && !global.elsewhere && global.initializer.is_some();
-        match (known, global.name.starts_with(MODEL_PREFIX)) {
-            (true, false) => memory.put(object, Contents::image(global.size, id)),
-            (_, true) => memory.put(object, Contents::unknown(global.size)),
-            (false, false) => {
-                memory.put(object, Contents::unknown(global.size));
-                others.known.insert(object, crate::number::Number::any(64));
-            }
+        // What has no model, such as the functions of streams, sets the variables of models too: `errno`.
+        if known && !global.name.starts_with(MODEL_PREFIX) {
+            memory.put(object, Contents::image(global.size, id));
+        } else {
+            memory.put(object, Contents::unknown(global.size));
+            others.known.insert(object, crate::number::Number::any(64));
         }
     }
+    // Whoever sees a variable or a table with external linkage sees what it points to.
+    for (id, _) in code.globals.iter().filter(|(_, global)| !global.internal || global.elsewhere) {
+        let image = Contents::image(code.globals[id].size, id);
+        others.add(&image.targets(code));
+    }
     memory.escape(code, &others);
+    memory.havoc(code);
     memory
 }
 
 /// What a call leaves for the next one: of the variables that have not escaped, what they hold.
-fn kept(code: &Code, memory: &Memory) -> Memory {
-    let mut kept = memory.clone();
+fn kept(code: &Code, exit: &Exit) -> Memory {
+    let mut kept = exit.memory.clone();
     let is_variable = |object: &ObjectId| matches!(object, ObjectId::Global(_) | ObjectId::Function(_));
+    exit.results.iter().for_each(|result| kept.escape(code, &result.targets));
     // What only objects that are gone point to may be reached through pointers that nobody follows.
-    for (object, contents) in memory.objects() {
+    for (object, contents) in exit.memory.objects() {
         if !is_variable(&object) {
             kept.escape(code, &contents.targets(code));
         }
@@ -270,9 +285,10 @@ fn kept(code: &Code, memory: &Memory) -> Memory {
     let escaped = kept.escaped().filter(is_variable).map(|object| (object, crate::number::Number::any(64)));
     let escaped = Targets { known: escaped.collect(), unknown: false };
     for (object, contents) in kept.objects().filter(|(object, _)| is_variable(object)) {
-        let ObjectId::Global(id) = object else { continue };
-        let set_elsewhere = kept.has_escaped(object) || code.globals[id].name.starts_with(MODEL_PREFIX);
-        let mut contents = if set_elsewhere { Contents::unknown(contents.size) } else { Contents::clone(contents) };
+        let mut contents = match kept.has_escaped(object) {
+            true => Contents::unknown(contents.size),
+            false => Contents::clone(contents),
+        };
         contents.keep_targets(is_variable);
         result.put(object, contents);
     }

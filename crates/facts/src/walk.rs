@@ -256,9 +256,11 @@ impl Run<'_, '_> {
             && !self.is_constant(object)
             && let Some(contents) = state.memory.contents(self.code, object)
         {
-            let mut contents = Contents::clone(&contents);
-            contents.keep_cell(at, size, &value);
-            state.memory.put(object, contents);
+            if !contents.has_cell(at, size) {
+                let mut contents = Contents::clone(&contents);
+                contents.keep_cell(at, size, &value);
+                state.memory.put(object, contents);
+            }
             state.mirror(out, Place { object, at, size });
         }
         true
@@ -372,6 +374,12 @@ impl Run<'_, '_> {
             match self.definition(register) {
                 Some(Instruction::Cast(cast)) if cast.op == CastOp::ZeroExtend && cast.from == 1 => {
                     operand = cast.value;
+                }
+                // A condition is made 0 or 1 by negating it twice.
+                Some(Instruction::Binary(binary))
+                    if binary.width == 1 && binary.op == BinaryOp::Xor && binary.right == Operand::Constant(1) =>
+                {
+                    operand = binary.left;
                 }
                 Some(Instruction::Compare(compare)) => {
                     let side = |operand| self.value(state, operand, compare.width).number;

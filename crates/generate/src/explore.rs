@@ -579,7 +579,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.last_progress = budget.steps;
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
             self.frontier.goals_changed(&self.tree, self.ledger, guidance);
-            on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());
+            on_goals(self.ledger.reached(), self.ledger.len());
         }
         if self.is_worth_keeping(&path, &fresh) {
             self.keep(path, &model, solved);

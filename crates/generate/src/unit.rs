@@ -152,7 +152,7 @@ impl<'a> Unit<'_, 'a> {
             Err(limit) => Err(self.without_driver(limit.clone())),
             Ok(_) => self.guarded(&mut ledger, started, &name, on_progress),
         };
-        let (reached, goals) = (ledger.len() - ledger.open(), ledger.len());
+        let (reached, goals) = (ledger.reached(), ledger.len());
         on_progress(Progress::FunctionFinished { name, reached, goals });
         let mut report = report.unwrap_or_else(|trouble| troubled(self.function, &ledger, trouble));
         report.work.edges = aim.edges as u64;
@@ -275,8 +275,7 @@ impl<'a> Unit<'_, 'a> {
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
             if proved.is_none() && ledger.open() > 0 {
-                let mapped = rounds.iter().all(|round: &Limitations| round.caveats.off_the_map.is_none());
-                proved = Some(if mapped { self.prove(ledger, &settings) } else { Proved::default() });
+                proved = Some(self.prove(ledger, &rounds, counters));
             }
             let same = next == bounds && more.is_empty();
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
@@ -297,12 +296,21 @@ impl<'a> Unit<'_, 'a> {
         Explored { attempts, rounds, proved: proved.unwrap_or_default() }
     }
 
-    /// Excludes the open goals that no execution reaches, whatever the bounds. What was reached must not be among them: if
-    /// it is, nothing is concluded.
-    fn prove(&self, ledger: &mut Ledger, settings: &Settings) -> Proved {
+    /// Excludes the goals that the rounds leave open and that no execution reaches, whatever the bounds. What was reached
+    /// must not be among them: if it is, nothing is concluded.
+    fn prove(&self, ledger: &mut Ledger, rounds: &[Limitations], counters: &Counters) -> Proved {
         let Workplace { subject, facts, .. } = &*self.place;
         let map = &subject.program.map;
-        let found = facts.borrow_mut().of_unit(self.function, &settings.interrupt);
+        let judge = self.judge(rounds, counters, None);
+        let is_proved = |(id, goal): &(GoalId, &Goal)| {
+            !ledger.is_reached(*id) && matches!(judge.unreached(*id, goal), Verdict::Infeasible(_))
+        };
+        let already: BTreeSet<GoalId> = ledger.goals().filter(is_proved).map(|(id, _)| id).collect();
+        let off_the_map = rounds.iter().any(|round| round.caveats.off_the_map.is_some());
+        if off_the_map || already.len() == ledger.open() {
+            return Proved::default();
+        }
+        let found = facts.borrow_mut().of_unit(self.function, &subject.settings.interrupt);
         let Some(facts) = found else { return Proved::default() };
         let excluded = |(id, goal): (GoalId, &Goal)| {
             let reaching: Vec<Event> = outcomes(map, goal).collect();
@@ -318,7 +326,8 @@ impl<'a> Unit<'_, 'a> {
             let reason = || "outcomes that no execution takes lead there".to_string();
             nodes.iter().all(lost).then(|| (id, reason()))
         };
-        let proved: Proved = ledger.goals().filter_map(excluded).collect();
+        let others = ledger.goals().filter(|(id, _)| !already.contains(id));
+        let proved: Proved = others.filter_map(excluded).collect();
         if proved.keys().all(|&id| ledger.is_open(id)) {
             proved.keys().for_each(|&id| ledger.exclude(id));
         }
@@ -361,13 +370,18 @@ impl<'a> Unit<'_, 'a> {
         }
     }
 
+    fn judge<'j>(&'j self, rounds: &'j [Limitations], counters: &'j Counters, closest: Option<TestId>) -> Judge<'j> {
+        let Subject { program, routes, .. } = self.place.subject;
+        Judge { program, routes, function: self.function, rounds, counters, closest }
+    }
+
     fn report(
         &self,
         ledger: &Ledger,
         replayed: Vec<Replayed>,
         Known { rounds, proved, counters }: &Known,
     ) -> FunctionReport {
-        let Subject { program, routes, .. } = self.place.subject;
+        let Subject { program, .. } = self.place.subject;
         let function = self.function;
         let dropped = ledger.dropped();
         let effects = Effects::shown(ledger, &replayed);
@@ -384,7 +398,7 @@ impl<'a> Unit<'_, 'a> {
         let findings = findings(program, &replayed, &kept);
         let closest =
             tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
-        let judge = Judge { program, routes, function, rounds, counters, closest };
+        let judge = self.judge(rounds, counters, closest);
         if let Some(trouble) = unsatisfied(&judge) {
             return FunctionReport { work: work(counters), ..troubled(function, ledger, trouble) };
         }

@@ -132,6 +132,11 @@ impl Ledger {
         self.reached[id.0 as usize]
     }
 
+    /// How many goals a trace has reached.
+    pub fn reached(&self) -> usize {
+        self.reached.iter().filter(|reached| **reached).count()
+    }
+
     /// Whether it is neither reached nor excluded.
     pub fn is_open(&self, id: GoalId) -> bool {
         !self.is_reached(id) && !self.excluded[id.0 as usize]

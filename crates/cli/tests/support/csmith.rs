@@ -7,10 +7,12 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::Model;
+use branchwise_facts::Facts;
 use branchwise_generate::{disagreement, test_case};
 use branchwise_symbolic::{Output, PathEnd, RunLimits, Session};
 
-use crate::native::{Options, Subject};
+use crate::native::Subject;
+use crate::reading::Options;
 use crate::tool;
 
 /// Where Debian's libcsmith-dev has the headers of the programs.
@@ -94,7 +96,7 @@ pub fn compare(seed: u64) -> Outcome {
 fn compared(seed: u64) -> Result<Outcome, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = write(seed, folder.path())?;
-    let options = Options { flags: &flags(), allocations_fail: false };
+    let options = Options { flags: &flags(), allocations_fail: false, set_statics: false };
     let mut subject = Subject::load(&path, &options)?;
     let function = subject.function("checksum").ok_or("no function 'checksum'")?;
     let mut session = Session::new(&subject.program, function, 1).ok_or("no driver")?;
@@ -114,6 +116,11 @@ fn compared(seed: u64) -> Result<Outcome, String> {
     // The assertions of `--paranoid` ask whether a pointer lies between two others, and change nothing.
     if let Some(difference) = difference.filter(|_| !predicted.notes.caveats.looks_at_addresses) {
         return Ok(Outcome::Different(difference));
+    }
+    let facts = Facts::new(&subject.program).of_unit(function, &interrupt);
+    if let Some(event) = facts.and_then(|facts| predicted.events.iter().find(|event| facts.excludes(**event)).copied())
+    {
+        return Ok(Outcome::Different(format!("{event:?} happens, although it was proved to be impossible")));
     }
     if let Some(fault) = predicted.notes.undefined.first() {
         return Ok(Outcome::Different(format!("{:?} in a program that is defined: {fault:?}", fault.kind)));

@@ -4,13 +4,16 @@ use std::path::Path as FilePath;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Model, TermId, VariableId, evaluate, holds};
+use branchwise_facts::Facts;
 use branchwise_generate::{disagreement, test_case};
+use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_symbolic::{Path, PathEnd, Prepared, RunLimits, Session};
 
 use crate::fixture::{Fixture, file_name};
-use crate::native::{Options, Subject};
+use crate::native::Subject;
 use crate::random_c::Random;
+use crate::reading::Options;
 
 /// A path shows new inputs (what a pointer points to, the next value of a feed), which are drawn for the next run.
 const RUNS: usize = 6;
@@ -45,7 +48,7 @@ pub fn compare(path: &FilePath, inputs: u64) -> Compared {
 impl Compared {
     fn fixture(&mut self, fixture: &Fixture, inputs: u64) -> Result<(), String> {
         let allocations_fail = fixture.options.iter().any(|option| option == "--malloc-may-fail");
-        let options = Options { flags: &fixture.flags, allocations_fail };
+        let options = Options { flags: &fixture.flags, allocations_fail, set_statics: false };
         let mut subject = Subject::load(&fixture.path, &options)?;
         let function = subject.function(&fixture.entry).ok_or("the entry is not in the file")?;
         let prepared = Prepared::new(&subject.program);
@@ -61,7 +64,11 @@ impl Compared {
         let cases: Vec<TestCase> = predicted.iter().map(|(case, _)| case.clone()).collect();
         let observed = subject.harness.run(&cases).map_err(|error| error.to_string())?;
         self.inputs = cases.len();
+        let facts = Facts::new(&subject.program).of_unit(function, &AtomicBool::new(false));
         for ((case, path), observation) in predicted.iter().zip(&observed) {
+            let excluded = |event: &&Event| facts.as_ref().is_some_and(|facts| facts.excludes(**event));
+            let refuted = path.events.iter().chain(&observation.events).find(excluded);
+            self.wrong.extend(refuted.map(|event| format!("{event:?} was proved to be impossible; {case:?}")));
             self.wrong.extend(disagreement(path, observation).map(|what| format!("{what} with {case:?}")));
         }
         Ok(())

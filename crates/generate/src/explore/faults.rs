@@ -245,7 +245,7 @@ impl Exploration<'_, '_> {
         self.counters.accepted += 1;
         let fresh = self.ledger.note(&path.events);
         if !fresh.is_empty() {
-            on_goals(self.ledger.len() - self.ledger.open(), self.ledger.len());
+            on_goals(self.ledger.reached(), self.ledger.len());
         }
         if self.shows_new_fault(&path) || !fresh.is_empty() {
             self.keep(path, &model, true);
