@@ -294,7 +294,7 @@ fn power(base: FloatRange, exponent: FloatRange) -> FloatRange {
 /// A positive integer as the only exponent.
 fn integral_power(base: FloatRange, exponent: FloatRange) -> Option<FloatRange> {
     let (width, n) = (base.width, number(exponent.low, exponent.width));
-    if !(n >= 1.0 && n <= 1e6 && n.fract() == 0.0) {
+    if !(1.0..=1e6).contains(&n) || n.fract() != 0.0 {
         return None;
     }
     let even = n % 2.0 == 0.0;

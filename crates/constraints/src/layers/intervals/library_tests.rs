@@ -45,8 +45,8 @@ impl Random {
             f64::MAX,
             f64::INFINITY,
             f64::NAN,
-            1.5707963267948966,
-            3.141592653589793,
+            std::f64::consts::FRAC_PI_2,
+            std::f64::consts::PI,
             4.71238898038469,
         ];
         let sign = u128::from(self.below(2)) << (width - 1);

@@ -189,12 +189,11 @@ impl<'a> Search<'a> {
     /// Fixes one variable after the other, at the first of its labels that contraction does not exclude.
     fn label(&mut self, cell: &Cell) -> Option<Vec<u128>> {
         let mut cell = cell.clone();
-        loop {
-            let Some(variable) = narrowest(&cell[..self.variables]) else { break };
+        while let Some(variable) = narrowest(&cell[..self.variables]) {
             let fixed = cell[variable].labels(self.hint[variable]).into_iter().find_map(|label| {
                 let mut tried = cell.clone();
                 tried[variable] = tried[variable].only(label);
-                self.contracted(&tried)
+                if self.effort.left() > 0 { self.contracted(&tried) } else { None }
             });
             cell = fixed?;
         }
