@@ -203,6 +203,8 @@ pub enum Graph {
     Dominators,
     /// The post-dominator tree of its edges
     Postdominators,
+    /// The abstract nodes of PathCrawler's trees (ITE, LOOP, CALL, AND, OR) and what they contain; also as text
+    Abstract,
 }
 
 impl From<Graph> for branchwise_report::map_view::Graph {
@@ -212,6 +214,7 @@ impl From<Graph> for branchwise_report::map_view::Graph {
             Graph::Edges => Self::Edges,
             Graph::Dominators => Self::Dominators,
             Graph::Postdominators => Self::Postdominators,
+            Graph::Abstract => Self::Abstract,
         }
     }
 }

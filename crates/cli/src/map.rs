@@ -37,6 +37,7 @@ fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>) -> St
         (true, ..) => format!("{:#}\n", map_view::json(map, selection)),
         (_, true, _) => map_view::dot(map, selection, graph),
         (.., true) => map_view::svg(map, selection, graph),
+        _ if graph == map_view::Graph::Abstract => map_view::abstract_text(map, selection),
         _ => map_view::text(map, selection),
     }
 }
