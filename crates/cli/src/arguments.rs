@@ -213,6 +213,8 @@ pub enum Graph {
     Dependence,
     /// The decisions that lead to a line, from the beginning
     Decision,
+    /// The abstract nodes of PathCrawler's trees (ITE, LOOP, CALL, AND, OR) and what they contain; also as text
+    Abstract,
 }
 
 /// Run a generated suite again and measure it

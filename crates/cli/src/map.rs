@@ -46,6 +46,7 @@ fn shown(arguments: &MapArguments) -> Shown {
         Graph::Edges => Shown::Single(map_view::Graph::Edges),
         Graph::Dominators => Shown::Single(map_view::Graph::Dominators),
         Graph::Postdominators => Shown::Single(map_view::Graph::Postdominators),
+        Graph::Abstract => Shown::Single(map_view::Graph::Abstract),
         Graph::Icfg => Shown::Across(map_view::AcrossGraph::Icfg),
         Graph::Dependence => Shown::Across(map_view::AcrossGraph::Dependence),
         Graph::Decision => Shown::Across(map_view::AcrossGraph::Decision { line: arguments.line.unwrap_or(0) }),
@@ -58,6 +59,7 @@ fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>, graph
         (true, ..) => format!("{:#}\n", map_view::json(map, selection)),
         (_, true, _) => map_view::dot(map, selection, graph),
         (.., true) => map_view::svg(map, selection, graph),
+        _ if graph == map_view::Graph::Abstract => map_view::abstract_text(map, selection),
         _ => map_view::text(map, selection),
     }
 }

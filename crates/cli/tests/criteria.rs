@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use expect_test::{Expect, expect};
 use serde_json::Value as Json;
@@ -282,6 +283,36 @@ fn the_document_s_example_has_the_document_s_paths() {
     );
 }
 
+#[test]
+fn abstract_nodes_are_drawn_as_they_contain_each_other() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    fs::write(folder.path().join("unit.c"), WILLIAMS).expect("the temporary folder can be written");
+    let map = |form: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
+        command.current_dir(folder.path()).args(["map", "unit.c", "--function", "f", "--graph", "abstract"]).args(form);
+        tool::run(command, folder.path()).output
+    };
+    expect![[r#"
+        f  unit.c:7
+          ITE 10
+            OR
+              10 (x < -1)
+              10b (x > 1)
+            LOOP 12
+              AND
+                12 (i < 2)
+                12b (res == 0)
+              ITE 13
+                13 e == A[i]
+                CALL 14 g()
+          ITE 19
+            19 res == 2
+    "#]]
+    .assert_eq(&map(&[]));
+    let dot = map(&["--dot"]);
+    assert!(dot.contains("LOOP 12") && dot.contains("->"), "{dot}");
+}
+
 /// Tests that were redundant, and prefixes that were refuted, at most.
 fn check_work(criterion: &str, refuted: u64, redundant: u64) {
     let json = goals(WILLIAMS, "f", &["--criterion", criterion]);
@@ -449,43 +480,52 @@ fn an_unknown_criterion_is_an_error_that_lists_the_known_ones() {
     }
 }
 
-/// The suite made for the first criterion covers all goals of the second that can be covered.
-fn subsumes(stronger: &str, weaker: &str) {
-    for (program, function) in [(DECISIONS, "unit"), (COUPLED, "unit")] {
-        let both = goals(program, function, &["--criterion", &format!("{stronger},{weaker}")]);
-        let function = &both["functions"][0];
-        let of = |criterion: &str| -> Vec<&Json> {
-            let goals = function["goals"].as_array().expect("goals").iter();
-            goals.filter(|goal| goal["criterion"] == criterion && goal["verdict"] == "covered").collect()
-        };
-        // Tests that the stronger criterion alone would keep: one for each of its goals, the first that covers it.
-        let pairs = |goal: &Json| goal["kind"] == "effect";
-        let tests = |goal: &Json| -> Vec<u64> {
-            goal["tests"].as_array().expect("tests").iter().filter_map(Json::as_u64).collect()
-        };
-        let needed = |goal: &&Json| if pairs(goal) { tests(goal) } else { tests(goal)[..1].to_vec() };
-        let kept: BTreeSet<u64> = of(stronger).iter().flat_map(needed).collect();
-        for goal in of(weaker).into_iter().filter(|goal| !pairs(goal)) {
-            assert!(tests(goal).iter().any(|test| kept.contains(test)), "{stronger} misses {goal}");
+/// Stronger criteria and what they subsume.
+const SUBSUMED: [(&str, &str); 10] = [
+    ("branch", "condition/decision"),
+    ("branch", "call"),
+    ("condition/decision", "decision"),
+    ("decision", "statement"),
+    ("statement", "function"),
+    ("multiple-condition", "mcdc"),
+    ("mcdc", "condition"),
+    ("minimal-all-paths", "minimal-all-decisions"),
+    ("all-paths", "minimal-all-paths"),
+    ("all-paths", "minimal-all-conditions"),
+];
+
+#[test]
+fn stronger_criteria_cover_what_weaker_ones_ask() {
+    let all: BTreeSet<&str> = SUBSUMED.iter().flat_map(|&(stronger, weaker)| [stronger, weaker]).collect();
+    let all = all.into_iter().collect::<Vec<_>>().join(",");
+    for program in [DECISIONS, COUPLED] {
+        let json = goals(program, "unit", &["--criterion", &all]);
+        for (stronger, weaker) in SUBSUMED {
+            check_subsumed(&json["functions"][0], stronger, weaker);
         }
     }
 }
 
-#[test]
-fn stronger_criteria_cover_what_weaker_ones_ask() {
-    let pairs = [
-        ("branch", "condition/decision"),
-        ("branch", "call"),
-        ("condition/decision", "decision"),
-        ("decision", "statement"),
-        ("statement", "function"),
-        ("multiple-condition", "mcdc"),
-        ("mcdc", "condition"),
-        ("minimal-all-paths", "minimal-all-decisions"),
-        ("all-paths", "minimal-all-paths"),
-        ("all-paths", "minimal-all-conditions"),
-    ];
-    for (stronger, weaker) in pairs {
-        subsumes(stronger, weaker);
+/// The tests that the first criterion would keep alone cover all goals of the second that can be covered.
+fn check_subsumed(function: &Json, stronger: &str, weaker: &str) {
+    let of = |criterion: &str| -> Vec<&Json> {
+        let goals = function["goals"].as_array().expect("goals").iter();
+        goals.filter(|goal| goal["criterion"] == criterion && goal["verdict"] == "covered").collect()
+    };
+    let is_shown_by_a_pair = |goal: &Json| goal["kind"] == "effect";
+    let tests = |goal: &Json| -> Vec<u64> {
+        goal["tests"].as_array().expect("tests").iter().filter_map(Json::as_u64).collect()
+    };
+    let needed = |goal: &&Json| match is_shown_by_a_pair(goal) {
+        true => tests(goal),
+        false => tests(goal)[..1].to_vec(),
+    };
+    let kept: BTreeSet<u64> = of(stronger).iter().flat_map(needed).collect();
+    for goal in of(weaker) {
+        let covered = match is_shown_by_a_pair(goal) {
+            true => tests(goal).iter().all(|test| kept.contains(test)),
+            false => tests(goal).iter().any(|test| kept.contains(test)),
+        };
+        assert!(covered, "{stronger} misses {goal}");
     }
 }

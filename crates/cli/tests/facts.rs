@@ -84,17 +84,18 @@ impl Judged {
 
     fn goals(&mut self, fixture: &Fixture, map: &Map, facts: &UnitFacts<'_>, goals: &[Goal]) {
         for goal in goals {
-            let outcomes = 0..=map.markers[goal.marker].outcomes();
+            let Some(&marker) = goal.markers().first() else { continue };
+            let outcomes = 0..=map.markers[marker].outcomes();
             let mut reaching =
-                outcomes.map(|outcome| Event { marker: goal.marker, outcome }).filter(|event| goal.reached_by(*event));
+                outcomes.map(|outcome| Event { marker, outcome }).filter(|event| goal.reached_by(*event));
             if !reaching.all(|event| facts.excludes(event)) {
                 continue;
             }
             self.excluded += 1;
             let expected = expected(fixture, map, goals, goal);
             if expected.as_deref().is_some_and(|expected| !expected.starts_with("infeasible")) {
-                let (line, text, outcome) = (goal.place.line, &goal.text, goal.outcome);
-                let reason = facts.reason(goal.marker);
+                let (line, text, outcome) = (goal.place.line, &goal.text, goal.outcome == Some(true));
+                let reason = facts.reason(marker);
                 self.wrong
                     .push(format!("{line}: '{text}' {outcome} is {}, but {reason}", expected.unwrap_or_default()));
             }
@@ -108,8 +109,9 @@ fn expected(fixture: &Fixture, map: &Map, goals: &[Goal], goal: &Goal) -> Option
     let answers = fixture.answers.get(&place)?;
     let beside =
         goals.iter().filter(|other| (other.place.file, other.place.line) == (goal.place.file, goal.place.line));
-    let mut columns: Vec<u32> = beside.filter(|other| other.outcome).map(|other| other.place.column).collect();
+    let mut columns: Vec<u32> =
+        beside.filter(|other| other.outcome == Some(true)).map(|other| other.place.column).collect();
     columns.sort_unstable();
     let answer = answers.get(columns.iter().position(|&column| column == goal.place.column)?)?;
-    Some(if goal.outcome { answer.when_true.clone() } else { answer.when_false.clone() })
+    Some(if goal.outcome == Some(true) { answer.when_true.clone() } else { answer.when_false.clone() })
 }

@@ -78,6 +78,11 @@ impl Decisions {
         decisions
     }
 
+    /// How paths name a condition or switch.
+    pub(crate) fn name(&self, marker: MarkerId) -> &str {
+        self.names.get(&marker).map_or("?", String::as_str)
+    }
+
     /// The arc of an abstract tree that ends with this event, if one does; `depth` is the number of calls around it.
     pub(crate) fn arc(&self, abstraction: Abstraction, event: Event, depth: usize) -> Option<TreeArc> {
         if abstraction.calls && depth > 0 {
@@ -137,7 +142,7 @@ impl Decisions {
     /// One outcome with the brackets that open before it and close behind it.
     fn outcome_words(&self, abstraction: Abstraction, event: Event, depth: usize) -> String {
         let sign = |value: bool| if value { '+' } else { '-' };
-        let name = self.names.get(&event.marker).map_or("?", String::as_str);
+        let name = self.name(event.marker);
         let mut words = match self.is_switch(event) {
             true => format!("{name}:{}", self.labels.get(&event).map_or("no label", String::as_str)),
             false => format!("{name}{}", sign(event.outcome == 1)),

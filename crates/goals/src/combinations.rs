@@ -13,8 +13,7 @@ const MOST_EVALUATIONS: usize = 512;
 
 /// All evaluations, with `&&` and `||` from left to right; none where they are too many.
 pub(crate) fn evaluations(formula: &Formula) -> Vec<Evaluation> {
-    let leaves = formula.leaves();
-    let Some(&first) = leaves.first() else { return Vec::new() };
+    let Some(&first) = formula.leaves().first() else { return Vec::new() };
     let mut done = Vec::new();
     let mut open: Vec<Evaluation> = both(first).map(|event| vec![event]).into();
     while let Some(evaluation) = open.pop() {
@@ -22,7 +21,7 @@ pub(crate) fn evaluations(formula: &Formula) -> Vec<Evaluation> {
             return Vec::new();
         }
         let Some(&last) = evaluation.last() else { continue };
-        match next_leaf(formula, &leaves, last) {
+        match next_leaf(formula, last) {
             None => done.push(evaluation),
             Some(leaf) => open.extend(both(leaf).map(|event| [evaluation.as_slice(), &[event]].concat())),
         }
@@ -36,17 +35,17 @@ fn both(marker: MarkerId) -> [Event; 2] {
 }
 
 /// The leaf that is evaluated after this event, if the decision is still open.
-fn next_leaf(formula: &Formula, leaves: &[MarkerId], after: Event) -> Option<MarkerId> {
+fn next_leaf(formula: &Formula, after: Event) -> Option<MarkerId> {
     if value_after(formula, after.marker, after.outcome == 1).is_some() {
         return None;
     }
     match formula {
         Formula::Leaf(_) | Formula::Constant(_) => None,
-        Formula::Not(inner) => next_leaf(inner, leaves, after),
+        Formula::Not(inner) => next_leaf(inner, after),
         Formula::And(left, right) | Formula::Or(left, right) => {
             let within = if left.leaves().contains(&after.marker) { left } else { right };
             // An operand that is done without deciding the connective hands over to the other one.
-            next_leaf(within, leaves, after).or_else(|| right.leaves().first().copied())
+            next_leaf(within, after).or_else(|| right.leaves().first().copied())
         }
     }
 }

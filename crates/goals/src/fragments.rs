@@ -158,8 +158,8 @@ impl Fragments {
 
 impl FunctionFragments {
     fn of(map: &Map, function: &Function) -> Self {
-        let mut fragments = FunctionFragments::default();
-        fragments.loops = function.loops.iter().map(|found| LoopShape::of(map, function, found)).collect();
+        let loops = function.loops.iter().map(|found| LoopShape::of(map, function, found)).collect();
+        let mut fragments = FunctionFragments { loops, ..FunctionFragments::default() };
         for index in 0..fragments.loops.len() {
             if is_plain(map, function, &fragments.loops[index]) {
                 fragments.plain_loops.insert(index);
@@ -215,7 +215,8 @@ fn side_that_is_not_empty(decision: &Decision, targets: &HashMap<Event, NodeId>,
     }
 }
 
-fn between(successors: &HashMap<NodeId, Vec<NodeId>>, first: NodeId, join: NodeId) -> HashSet<NodeId> {
+/// The nodes from the first on that are not behind the join.
+pub(crate) fn between(successors: &HashMap<NodeId, Vec<NodeId>>, first: NodeId, join: NodeId) -> HashSet<NodeId> {
     let mut found = HashSet::new();
     let mut open = vec![first];
     while let Some(node) = open.pop() {

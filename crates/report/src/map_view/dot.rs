@@ -10,7 +10,7 @@ pub fn dot(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
     let selection = selection.into();
     let marks = selection.marks(map);
     let pictures = selection.functions(map).into_iter();
-    clusters(pictures.map(|(id, function)| (format!("f{}", id.0), picture(map, function, graph, &marks[id]))))
+    clusters(pictures.map(|(id, _)| (format!("f{}", id.0), picture(map, id, graph, &marks[id]))))
 }
 
 pub(super) fn of_picture(picture: Picture) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Each view takes all functions, or the one that is asked for, and gives the same bytes for the same map.
 
+mod abstraction;
 mod across;
 mod dot;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use branchwise_program::graph::{Implications, unconstrained_edges};
 use branchwise_program::map::{Function, Map};
 use branchwise_program::{EdgeId, FunctionId, IdVec};
 
+pub use abstraction::abstract_text;
 pub use across::{Across, AcrossGraph, NoGraph};
 pub use dot::dot;
 pub use json::json;
@@ -38,6 +40,8 @@ pub enum Graph {
     Dominators,
     /// The post-dominator tree of the edges.
     Postdominators,
+    /// The abstract nodes, from each to what it contains.
+    Abstract,
 }
 
 /// Which functions a view shows, and which of their edges it marks.

@@ -2,9 +2,9 @@
 
 use branchwise_program::graph::{DominatorTree, edge_dominators, edge_graph, edge_postdominators, reachable_nodes};
 use branchwise_program::map::{EdgeLabel, Function, Map, MarkerKind, NodeKind};
-use branchwise_program::{EdgeId, Id, IdVec, NodeId};
+use branchwise_program::{EdgeId, FunctionId, Id, IdVec, NodeId};
 
-use super::{Graph, words};
+use super::{Graph, abstraction, words};
 
 #[derive(Debug)]
 pub(super) struct Picture {
@@ -58,8 +58,10 @@ pub(super) enum Tone {
     Case,
 }
 
-pub(super) fn picture(map: &Map, function: &Function, graph: Graph, unconstrained: &[EdgeId]) -> Picture {
+pub(super) fn picture(map: &Map, id: FunctionId, graph: Graph, unconstrained: &[EdgeId]) -> Picture {
+    let function = &map.functions[id];
     match graph {
+        Graph::Abstract => abstraction::picture(map, id, function),
         Graph::Cfg => control_flow(map, function, unconstrained),
         Graph::Edges => edges(map, function, unconstrained),
         Graph::Dominators => {

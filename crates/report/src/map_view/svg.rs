@@ -11,7 +11,7 @@ pub fn svg(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
     let selection = selection.into();
     let marks = selection.marks(map);
     let functions = selection.functions(map).into_iter();
-    let pictures = functions.map(|(id, function)| picture(map, function, graph, &marks[id]));
+    let pictures = functions.map(|(id, _)| picture(map, id, graph, &marks[id]));
     page(
         &pictures
             .map(|picture| {

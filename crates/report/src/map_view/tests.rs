@@ -134,7 +134,9 @@ impl Random {
 fn layouts(body: Vec<Code>) -> Vec<Layout> {
     let map = map(vec![("f", body)]);
     let function = &map.functions[FunctionId(0)];
-    ALL.iter().map(|graph| svg::place(&picture(&map, function, *graph, &unconstrained_edges(&function.cfg)))).collect()
+    ALL.iter()
+        .map(|graph| svg::place(&picture(&map, FunctionId(0), *graph, &unconstrained_edges(&function.cfg))))
+        .collect()
 }
 
 fn overlap(left: &Rectangle, right: &Rectangle) -> bool {
