@@ -21,7 +21,7 @@ const SHAPES: [(&str, Shape); 11] = [
     ("bubble sort of 5", sorting),
     ("product of two ints", product),
     ("floats, bounds exclude", floats_excluded),
-    ("floats, bisection excludes", floats_bisected),
+    ("floats, square excludes", floats_square_excluded),
     ("floats, sum and product", floats_found),
     ("floats, sine and square", floats_with_sine),
 ];
@@ -135,7 +135,7 @@ fn floats_excluded(terms: &mut Terms, seed: u128) -> Vec<TermId> {
 }
 
 /// `x > 1.5 && x < n && x * x + 1 < 2 * x`.
-fn floats_bisected(terms: &mut Terms, seed: u128) -> Vec<TermId> {
+fn floats_square_excluded(terms: &mut Terms, seed: u128) -> Vec<TermId> {
     let x = terms.variable("x", 64);
     let [low, high, one, two] = [1.5, 1e6 + seed as f64, 1.0, 2.0].map(|value| double(terms, value));
     let square = terms.float(FloatOp::Mul, 64, &[x, x]);

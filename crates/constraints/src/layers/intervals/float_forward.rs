@@ -62,13 +62,11 @@ fn corners(a: FloatRange, b: FloatRange) -> [[i64; 2]; 4] {
     [[a.low, b.low], [a.low, b.high], [a.high, b.low], [a.high, b.high]]
 }
 
-/// A sum is the negative zero only if both operands are: opposite numbers give the other one.
+/// A sum is the negative zero only if both operands are, and then it is at the lower corner or above it.
 fn sum(a: FloatRange, b: FloatRange) -> FloatRange {
     let (top, bottom) = (infinity(a.width), bottom(a.width));
     let nan = a.nan || b.nan || (a.has(top) && b.has(bottom)) || (a.has(bottom) && b.has(top));
-    let mut range = from_corners(FloatOp::Add, &[[a.low, b.low], [a.high, b.high]], a.width, nan);
-    range.low -= i64::from(range.low == 0 && a.has(-1) && b.has(-1));
-    range
+    from_corners(FloatOp::Add, &[[a.low, b.low], [a.high, b.high]], a.width, nan)
 }
 
 /// A number less itself, where it is finite.
