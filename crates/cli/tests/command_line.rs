@@ -74,7 +74,7 @@ fn help_of_generate() {
                       Only this function; may be given several times [default: every function of the files]
 
                   --scope <SCOPE>
-                      Whose branches are goals [default: unit]
+                      Whose conditions, statements and so on are goals [default: unit]
 
                       Possible values:
                       - unit:      Those of the function itself; what it calls runs along
@@ -96,10 +96,27 @@ fn help_of_generate() {
                       - all:           All alike
 
                   --criterion <CRITERION>
-                      What tests shall cover
+                      What tests shall cover; several criteria are set apart by commas
 
                       Possible values:
-                      - branch: Both outcomes of every condition and case label, as llvm-cov counts them
+                      - branch:                 Both outcomes of every condition and case label, as llvm-cov counts them
+                      - statement:              Every statement
+                      - decision:               Both outcomes of every decision as a whole, and every way out of a switch
+                      - condition:              Both outcomes of every leaf condition
+                      - condition/decision:     Both
+                      - function:               Every function is entered
+                      - call:                   Every call is executed
+                      - loop:                   Every loop makes no iteration, one, and more
+                      - multiple-condition:     Every combination of outcomes with which a decision can be evaluated
+                      - mcdc:                   Every condition alone makes its decision true and false: two evaluations that differ in nothing else
+                      - mcdc-masking:           The same, where what has no effect may differ too
+                      - all-paths:              Every path, through all functions that run
+                      - k-path:                 Every path with at most -k iterations of each loop
+                      - minimal-all-paths:      Every path of the function, whatever happens inside connectives and calls
+                      - minimal-all-conditions: Both outcomes of every leaf condition of the function itself, found breadth first
+                      - minimal-all-decisions:  Both outcomes of every decision of the function itself, found breadth first
+                      - empty-else:             Every path but those that skip all conditionals without an else where another does not
+                      - max-iterations:         Every path but those that make fewer iterations of loops without a condition than another
 
                       [default: branch]
 
@@ -112,7 +129,7 @@ fn help_of_generate() {
                       - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
 
               -k <N>
-                      How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
+                      How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
 
                   --time <SECONDS>
                       Time for each function [default: 10]
@@ -187,12 +204,12 @@ fn short_help_of_generate() {
             Options:
               -p <DIR>                     Folder with compile_commands.json, which says how each file is compiled
                   --function <NAME>        Only this function; may be given several times [default: every function of the files]
-                  --scope <SCOPE>          Whose branches are goals [default: unit] [possible values: unit, reachable]
+                  --scope <SCOPE>          Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
                   --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
-                  --criterion <CRITERION>  What tests shall cover [default: branch] [possible values: branch]
+                  --criterion <CRITERION>  What tests shall cover; several criteria are set apart by commas [default: branch] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations]
                   --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
-              -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree) [default: 2]
+              -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
@@ -228,7 +245,7 @@ fn help_of_map() {
 
             Options:
                   --function <NAME>                Only this function
-                  --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators]
+                  --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators, abstract]
                   --interprocedural                Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
                   --tree <LINE:COLUMN:true|false>  Show the execution tree of this branch outcome of the function instead: the ways that lead to it
               -k <N>                               How often the ways of the tree may repeat a decision [default: 1]
