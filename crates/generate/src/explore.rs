@@ -20,7 +20,6 @@ use branchwise_symbolic::{
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
-use crate::replayed::{called, predicted_trace};
 use crate::result::TreeWork;
 use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
@@ -586,16 +585,6 @@ impl<'a, 'p> Exploration<'a, 'p> {
         } else {
             self.counters.redundant += 1;
         }
-    }
-
-    /// The goals that the path reaches first.
-    fn note_trace(&mut self, path: &Path) -> Vec<GoalId> {
-        let calls = called(path, self.session.function);
-        let noted = self.ledger.note_trace(&predicted_trace(path, &calls));
-        self.limitations.lost |= noted.lost;
-        self.limitations.unseen |= noted.unseen;
-        self.limitations.doubtful.extend(noted.doubtful);
-        noted.fresh
     }
 
     /// Inputs that break a precondition, or that no test can have.

@@ -1,13 +1,14 @@
-//! Depth-first search for criteria whose goals are paths. It belongs to the first round alone: larger bounds would only
-//! repeat loops more often.
+//! Whole traces as goals see them, and depth-first search for criteria whose goals are paths. That search belongs to the
+//! first round alone: larger bounds would only repeat loops more often.
 
 use std::rc::Rc;
 
+use branchwise_goals::GoalId;
 use branchwise_search::{Candidate, DepthFirst, Executed, Inserted};
 use branchwise_symbolic::Path;
 
 use super::Exploration;
-use crate::replayed::called;
+use crate::replayed::{called, predicted_trace};
 
 impl Exploration<'_, '_> {
     /// Makes this round look for paths, if they are goals.
@@ -16,6 +17,16 @@ impl Exploration<'_, '_> {
             self.paths = Some(DepthFirst::default());
             self.limitations.followed_paths = true;
         }
+    }
+
+    /// The goals that the path reaches first.
+    pub(super) fn note_trace(&mut self, path: &Path) -> Vec<GoalId> {
+        let calls = called(path, self.session.function);
+        let noted = self.ledger.note_trace(&predicted_trace(path, &calls));
+        self.limitations.lost |= noted.lost;
+        self.limitations.unseen |= noted.unseen;
+        self.limitations.doubtful.extend(noted.doubtful);
+        noted.fresh
     }
 
     pub(super) fn add_path(&mut self, path: &Path, inserted: &Inserted) {
