@@ -35,7 +35,7 @@ fn unite<'p>(
         interrupt: &never,
     };
     let quest = Quest { watched: watched.iter().copied().collect(), matters: &|_, _| true, solver };
-    session.unite(rest, quest, &UnionLimits { run, states: 512, steps }).expect("a test of one call")
+    session.unite(rest, quest, &UnionLimits { run, pause: &never, states: 512, steps }).expect("a test of one call")
 }
 
 /// Both outcomes of every condition.

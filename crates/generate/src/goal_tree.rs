@@ -66,8 +66,9 @@ pub(crate) fn tree_of(
     run: RunLimits<'_>,
     solver: &mut Solver,
 ) -> Option<ExecutionTree> {
+    let pause = run.interrupt;
     let limits =
-        TreeLimits { ways: UnionLimits { run, states: MOST_STATES, steps: MOST_OPERATIONS }, nodes: MOST_NODES };
+        TreeLimits { ways: UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS }, nodes: MOST_NODES };
     let watched: HashSet<Event> = outcomes(&session.program.map, goal).collect();
     let guidance = Guidance::new(routes, session.function, &Ledger::new(vec![goal.clone()]));
     let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);

@@ -13,6 +13,7 @@ mod tree;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use branchwise_constraints::{Answer, Model, Reason, Solver, TermId, excluded_by_bounds, holds};
 use branchwise_program::code::{Call, Callee, Instruction};
@@ -35,9 +36,11 @@ pub use tree::{ExecutionTree, Fate, TreeLimits, TreeNode};
 pub struct UnionLimits<'a> {
     /// Of every single way.
     pub run: RunLimits<'a>,
+    /// Raised when it is time to stop, unless little is left to follow.
+    pub pause: &'a AtomicBool,
     /// States that are followed at the same time.
     pub states: usize,
-    /// Operations of all ways together.
+    /// Operations of all ways together; three times as many where little is left.
     pub steps: u64,
 }
 
@@ -151,6 +154,9 @@ impl<'p> Session<'p> {
 /// States that are kept apart because they will go different ways.
 const MOST_APART: usize = 8;
 
+/// Where so many times as many states were followed before, little is left.
+const LITTLE: usize = 4;
+
 /// The limits are looked at when so many steps have been made.
 const STEPS_BETWEEN_LOOKS: u64 = 1024;
 
@@ -262,9 +268,12 @@ impl<'p> Uniter<'_, '_, 'p> {
         let states = self.running.len() + self.waiting.values().map(Vec::len).sum::<usize>() + 1;
         let work = &mut self.union.work;
         work.most_states = work.most_states.max(states);
-        let interrupted = self.limits.run.interrupt.load(std::sync::atomic::Ordering::Relaxed);
+        let (raised, limits) = (|flag: &AtomicBool| flag.load(Ordering::Relaxed), self.limits);
+        let little = states.saturating_mul(LITTLE) <= work.most_states;
+        let paused = raised(limits.pause) || work.steps > limits.steps;
+        let stopped = raised(limits.run.interrupt) || work.steps > limits.steps.saturating_mul(3);
         let terms = self.executor.session.terms.len();
-        interrupted || states > self.limits.states || work.steps > self.limits.steps || terms > self.limits.run.terms
+        stopped || (paused && !little) || states > limits.states || terms > limits.run.terms
     }
 
     fn follow(&mut self, state: State<'p>) {

@@ -20,9 +20,15 @@ impl Exploration<'_, '_> {
         budget.settings.strategy == Strategy::Tree && !self.grown && self.ledger.open() > 0
     }
 
-    /// With few repetitions first, for all open goals; those that the search aims at before the others.
     pub(super) fn grow_trees(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         self.grown = true;
+        self.grow_for_goals(budget, on_goals);
+        // Single paths are to show now whether they get on.
+        self.last_progress = budget.steps;
+    }
+
+    /// With few repetitions first, for all open goals; those that the search aims at before the others.
+    fn grow_for_goals(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         let part = budget.part(SHARE);
         let enough = budget.steps.saturating_add(part.steps());
         let mut solver = part.solver(self.workers.clone(), Limits::default());

@@ -19,6 +19,9 @@ const STALLED: u64 = 64;
 /// The part of what is left of the budget that following all ways may take.
 const SHARE: f64 = 0.3;
 
+/// So many times as much where little is left to follow, and for a query: what it has cost is lost where it is stopped.
+const LONGER: f64 = 2.5;
+
 /// The same where it goes on.
 const NEXT_SHARE: f64 = 0.6;
 
@@ -54,16 +57,18 @@ impl Exploration<'_, '_> {
     pub(super) fn should_unite(&self, budget: &Budget<'_>) -> bool {
         let uniting = &self.uniting;
         let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
-        let due = if uniting.begun { uniting.rest.is_some() && paused() } else { true };
+        let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
+        let due = !uniting.begun || again();
         let stalled = budget.steps >= self.last_progress + STALLED;
         budget.settings.strategy != Strategy::Concolic && due && stalled && self.ledger.open() > 0
     }
 
     /// Following all ways would have to be done again with objects that inputs share; that covers those without as well.
+    /// Trees would have to be grown again.
     pub(crate) fn shares_first(&self) -> bool {
         let known = &self.session.inputs.shared;
         let new = self.limitations.caveats.could_share.difference(known).count();
-        !self.uniting.begun && (1..=FEW_PAIRS).contains(&new)
+        !self.uniting.begun && !self.grown && (1..=FEW_PAIRS).contains(&new)
     }
 
     /// Follows all ways at once; what it finds is executed like any other input, and what it shows of the rest is kept as
@@ -85,11 +90,11 @@ impl Exploration<'_, '_> {
         self.uniting.begun = true;
         let rest = self.uniting.rest.take();
         let part = budget.part(share);
-        // What a query has cost is lost where it is stopped.
-        let longer = budget.part((2.0 * share).min(LAST_SHARE));
+        let longer = budget.part((LONGER * share).min(LAST_SHARE));
         let mut solver = longer.solver(self.workers.clone(), PATIENT);
         let limits = UnionLimits {
-            run: RunLimits { interrupt: part.flag(), ..self.run_limits(budget) },
+            run: RunLimits { interrupt: longer.flag(), ..self.run_limits(budget) },
+            pause: part.flag(),
             states: MOST_STATES,
             steps: part.steps().saturating_mul(OPERATIONS_PER_STEP),
         };

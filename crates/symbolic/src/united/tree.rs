@@ -208,7 +208,7 @@ impl<'p> Grower<'_, '_, '_, 'p> {
     }
 
     fn is_over(&self) -> bool {
-        let UnionLimits { run, states, steps } = self.uniter.limits;
+        let UnionLimits { run, states, steps, .. } = self.uniter.limits;
         run.interrupt.load(std::sync::atomic::Ordering::Relaxed)
             || self.shoots.len() >= states.saturating_mul(2)
             || self.nodes.len() > self.most_nodes
