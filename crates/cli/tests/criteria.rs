@@ -470,6 +470,39 @@ fn a_condition_has_an_effect_where_two_evaluations_show_it() {
     expect![[r#"["a > 0 true, b > 0 true","a > 0 false, a > 5 false"]"#]].assert_eq(&first["pair"].to_string());
 }
 
+/// However long the events go on, the level stays within its limits.
+const INVARIANT: &str = "int read_event(void);
+int unit(void) {
+    int level = 0;
+    int event;
+    while ((event = read_event()) != 0) {
+        if (event > 0 && level < 3)
+            level++;
+        if (level > 3)
+            return 1;
+    }
+    return level;
+}
+";
+
+#[test]
+fn a_statement_behind_what_no_execution_takes_is_infeasible() {
+    check(
+        INVARIANT,
+        "unit",
+        &["--criterion", "statement"],
+        expect![[r#"
+            3 statement int level = 0: covered
+            5 statement while ((event = read_event()) != 0): covered
+            6 statement if (event > 0 && level < 3): covered
+            7 statement level++: covered
+            8 statement if (level > 3): covered
+            9 statement return 1: infeasible
+            11 statement return level: covered
+        "#]],
+    );
+}
+
 #[test]
 fn an_unknown_criterion_is_an_error_that_lists_the_known_ones() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");

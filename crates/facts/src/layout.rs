@@ -33,7 +33,7 @@ impl Layout {
         let mut definitions = BTreeMap::new();
         for (id, block) in function.blocks.iter() {
             for (index, instruction) in block.instructions.iter().enumerate() {
-                definitions.extend(written_by(instruction).into_iter().map(|out| (out, (id, index))));
+                definitions.extend(instruction.outs().into_iter().map(|out| (out, (id, index))));
             }
         }
         Layout {
@@ -48,32 +48,6 @@ impl Layout {
 
     pub(crate) fn is_head(&self, block: BlockId) -> bool {
         self.order.around[block].last() == Some(&block)
-    }
-}
-
-pub(crate) fn written_by(instruction: &Instruction) -> Vec<RegisterId> {
-    match instruction {
-        Instruction::Binary(binary) => vec![binary.out],
-        Instruction::Compare(compare) => vec![compare.out],
-        Instruction::Cast(cast) => vec![cast.out],
-        Instruction::Float(float) => vec![float.out],
-        Instruction::Address(address) => vec![address.out],
-        Instruction::Call(call) => call.outs.clone(),
-        Instruction::Select { out, .. }
-        | Instruction::StackObject { out, .. }
-        | Instruction::Load { out, .. }
-        | Instruction::MarkCondition { out, .. } => vec![*out],
-        Instruction::Store { .. }
-        | Instruction::CopyMemory { .. }
-        | Instruction::SetMemory { .. }
-        | Instruction::MarkSwitch { .. }
-        | Instruction::Input { .. }
-        | Instruction::Feed { .. }
-        | Instruction::Assume { .. }
-        | Instruction::Output { .. }
-        | Instruction::VariadicStart { .. }
-        | Instruction::VolatileRead { .. }
-        | Instruction::Unsupported { .. } => Vec::new(),
     }
 }
 
@@ -110,7 +84,7 @@ fn live_before(function: &Function, id: BlockId, live: &IdVec<BlockId, BTreeSet<
     };
     now.extend(decides.iter().filter_map(register));
     for instruction in block.instructions.iter().rev() {
-        let written = written_by(instruction);
+        let written = instruction.outs();
         now.retain(|register| !written.contains(register));
         instruction.for_each_operand(&mut |operand| now.extend(register(operand)));
     }

@@ -4,7 +4,7 @@ use branchwise_program::RegisterId;
 use branchwise_program::code::{BinaryOp, CastOp, CompareOp, Instruction, Operand};
 
 use crate::interpreter::Run;
-use crate::number::{Number, mask, negated};
+use crate::number::{Number, mask};
 use crate::state::State;
 
 /// Longer chains of definitions are not followed.
@@ -66,7 +66,7 @@ impl Run<'_, '_> {
             }
             Some(Instruction::Compare(compare)) => match number.as_constant() {
                 Some(truth) => {
-                    let op = if truth == 1 { compare.op } else { negated(compare.op) };
+                    let op = if truth == 1 { compare.op } else { compare.op.negated() };
                     self.hold(state, op, [&compare.left, &compare.right], compare.width, chain)
                 }
                 None => true,

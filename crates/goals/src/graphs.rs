@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use branchwise_program::library::is_stream_function;
 use branchwise_program::map::{CallSite, EdgeLabel, Event, Function, Map, NodeKind, StubAct};
 use branchwise_program::{FunctionId, Id, IdVec, MarkerId, NodeId};
 
@@ -54,54 +55,8 @@ pub(crate) enum Callee {
     Jumps,
 }
 
-/// Functions of `stdio.h`, which are no models: they come back and call nobody.
-const STREAMS: [&str; 45] = [
-    "clearerr",
-    "fclose",
-    "feof",
-    "ferror",
-    "fflush",
-    "fgetc",
-    "fgets",
-    "fopen",
-    "fprintf",
-    "fputc",
-    "fputs",
-    "fread",
-    "freopen",
-    "fscanf",
-    "fseek",
-    "ftell",
-    "fwrite",
-    "getc",
-    "getchar",
-    "gets",
-    "perror",
-    "printf",
-    "putc",
-    "putchar",
-    "puts",
-    "remove",
-    "rename",
-    "rewind",
-    "scanf",
-    "setbuf",
-    "setvbuf",
-    "snprintf",
-    "sprintf",
-    "sscanf",
-    "tmpfile",
-    "ungetc",
-    "vfprintf",
-    "vfscanf",
-    "vprintf",
-    "vscanf",
-    "vsnprintf",
-    "vsprintf",
-    "vsscanf",
-    "fileno",
-    "fsetpos",
-];
+/// Functions of `stdio.h` that the execution has no models of: they come back and call nobody, as those that it knows.
+const OTHER_STREAMS: [&str; 7] = ["fopen", "freopen", "remove", "rename", "tmpfile", "fileno", "fsetpos"];
 
 /// Functions behind which control may be anywhere.
 const JUMPS: [&str; 6] = ["setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "longjmp", "siglongjmp"];
@@ -170,6 +125,10 @@ impl Graph {
     }
 }
 
+fn is_stream(name: &str) -> bool {
+    is_stream_function(name) || OTHER_STREAMS.contains(&name)
+}
+
 fn callee(map: &Map, call: &CallSite, by_name: &HashMap<&str, FunctionId>) -> Callee {
     let Some(name) = &call.callee else { return Callee::Opaque };
     if JUMPS.contains(&name.as_str()) {
@@ -182,7 +141,7 @@ fn callee(map: &Map, call: &CallSite, by_name: &HashMap<&str, FunctionId>) -> Ca
     match stub {
         Some(stub) if stub.act == StubAct::Feeds => Callee::Returns,
         Some(_) => Callee::MayEnd,
-        None if !call.declared_by_user && STREAMS.contains(&name.as_str()) => Callee::Returns,
+        None if !call.declared_by_user && is_stream(name) => Callee::Returns,
         None if map.closed_functions.contains(name) && call.returns => Callee::Returns,
         None if map.closed_functions.contains(name) => Callee::MayEnd,
         None => Callee::Opaque,

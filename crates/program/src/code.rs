@@ -161,6 +161,33 @@ pub enum Instruction {
 }
 
 impl Instruction {
+    /// The registers that it writes.
+    pub fn outs(&self) -> Vec<RegisterId> {
+        match self {
+            Instruction::Binary(binary) => vec![binary.out],
+            Instruction::Compare(compare) => vec![compare.out],
+            Instruction::Cast(cast) => vec![cast.out],
+            Instruction::Float(float) => vec![float.out],
+            Instruction::Address(address) => vec![address.out],
+            Instruction::Call(call) => call.outs.clone(),
+            Instruction::Select { out, .. }
+            | Instruction::StackObject { out, .. }
+            | Instruction::Load { out, .. }
+            | Instruction::MarkCondition { out, .. } => vec![*out],
+            Instruction::Store { .. }
+            | Instruction::CopyMemory { .. }
+            | Instruction::SetMemory { .. }
+            | Instruction::MarkSwitch { .. }
+            | Instruction::Input { .. }
+            | Instruction::Feed { .. }
+            | Instruction::Assume { .. }
+            | Instruction::Output { .. }
+            | Instruction::VolatileRead { .. }
+            | Instruction::VariadicStart { .. }
+            | Instruction::Unsupported { .. } => Vec::new(),
+        }
+    }
+
     /// Everything that it reads; the function of a direct call counts as one.
     pub fn for_each_operand(&self, visit: &mut impl FnMut(&Operand)) {
         match self {
@@ -250,6 +277,39 @@ pub enum CompareOp {
     Sle,
     Sgt,
     Sge,
+}
+
+impl CompareOp {
+    /// The comparison that holds exactly where this one does not.
+    pub fn negated(self) -> Self {
+        match self {
+            CompareOp::Eq => CompareOp::Ne,
+            CompareOp::Ne => CompareOp::Eq,
+            CompareOp::Ult => CompareOp::Uge,
+            CompareOp::Ule => CompareOp::Ugt,
+            CompareOp::Ugt => CompareOp::Ule,
+            CompareOp::Uge => CompareOp::Ult,
+            CompareOp::Slt => CompareOp::Sge,
+            CompareOp::Sle => CompareOp::Sgt,
+            CompareOp::Sgt => CompareOp::Sle,
+            CompareOp::Sge => CompareOp::Slt,
+        }
+    }
+
+    /// The same comparison with its operands exchanged.
+    pub fn turned(self) -> Self {
+        match self {
+            CompareOp::Eq | CompareOp::Ne => self,
+            CompareOp::Ult => CompareOp::Ugt,
+            CompareOp::Ule => CompareOp::Uge,
+            CompareOp::Ugt => CompareOp::Ult,
+            CompareOp::Uge => CompareOp::Ule,
+            CompareOp::Slt => CompareOp::Sgt,
+            CompareOp::Sle => CompareOp::Sge,
+            CompareOp::Sgt => CompareOp::Slt,
+            CompareOp::Sge => CompareOp::Sle,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

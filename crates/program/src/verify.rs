@@ -200,7 +200,7 @@ impl<'a> FunctionVerifier<'a> {
     }
 
     fn definitions_of(&mut self, block: &Block) -> Verified {
-        for out in block.instructions.iter().flat_map(outs) {
+        for out in block.instructions.iter().flat_map(Instruction::outs) {
             self.define(out)?;
         }
         for edge in block.terminator.edges() {
@@ -445,31 +445,4 @@ impl<'a> FunctionVerifier<'a> {
 
 fn whole_bytes(width: Width) -> Verified {
     ensure(width.is_multiple_of(8), || format!("{width} bits in memory"))
-}
-
-/// The registers that an instruction writes.
-fn outs(instruction: &Instruction) -> Vec<RegisterId> {
-    match instruction {
-        Instruction::Binary(binary) => vec![binary.out],
-        Instruction::Compare(compare) => vec![compare.out],
-        Instruction::Cast(cast) => vec![cast.out],
-        Instruction::Float(float) => vec![float.out],
-        Instruction::Address(address) => vec![address.out],
-        Instruction::Call(call) => call.outs.clone(),
-        Instruction::Select { out, .. }
-        | Instruction::StackObject { out, .. }
-        | Instruction::Load { out, .. }
-        | Instruction::MarkCondition { out, .. } => vec![*out],
-        Instruction::Store { .. }
-        | Instruction::CopyMemory { .. }
-        | Instruction::SetMemory { .. }
-        | Instruction::MarkSwitch { .. }
-        | Instruction::Input { .. }
-        | Instruction::Feed { .. }
-        | Instruction::Assume { .. }
-        | Instruction::Output { .. }
-        | Instruction::VolatileRead { .. }
-        | Instruction::VariadicStart { .. }
-        | Instruction::Unsupported { .. } => Vec::new(),
-    }
 }

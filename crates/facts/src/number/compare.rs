@@ -4,42 +4,11 @@ use branchwise_program::code::CompareOp;
 
 use super::{Number, signed};
 
-/// The comparison that holds exactly where this one does not.
-pub(crate) fn negated(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Eq => CompareOp::Ne,
-        CompareOp::Ne => CompareOp::Eq,
-        CompareOp::Ult => CompareOp::Uge,
-        CompareOp::Ule => CompareOp::Ugt,
-        CompareOp::Ugt => CompareOp::Ule,
-        CompareOp::Uge => CompareOp::Ult,
-        CompareOp::Slt => CompareOp::Sge,
-        CompareOp::Sle => CompareOp::Sgt,
-        CompareOp::Sgt => CompareOp::Sle,
-        CompareOp::Sge => CompareOp::Slt,
-    }
-}
-
-/// The same comparison with its operands exchanged.
-fn turned(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Eq | CompareOp::Ne => op,
-        CompareOp::Ult => CompareOp::Ugt,
-        CompareOp::Ule => CompareOp::Uge,
-        CompareOp::Ugt => CompareOp::Ult,
-        CompareOp::Uge => CompareOp::Ule,
-        CompareOp::Slt => CompareOp::Sgt,
-        CompareOp::Sle => CompareOp::Sge,
-        CompareOp::Sgt => CompareOp::Slt,
-        CompareOp::Sge => CompareOp::Sle,
-    }
-}
-
 impl Number {
     /// The outcomes that the comparison may have, as a number of one bit.
     pub(crate) fn compare(op: CompareOp, left: &Number, right: &Number) -> Number {
         let possible = |op| Number::restricted(op, left, right).is_some();
-        let outcomes = [(possible(op), 1), (possible(negated(op)), 0)];
+        let outcomes = [(possible(op), 1), (possible(op.negated()), 0)];
         let outcomes = outcomes.into_iter().filter(|(possible, _)| *possible).map(|(_, outcome)| outcome);
         Number::one_of(1, outcomes).unwrap_or_else(|| Number::any(1))
     }
@@ -49,7 +18,7 @@ impl Number {
         if !left.is_followed() {
             return Some((left.clone(), right.clone()));
         }
-        let (new_left, new_right) = (left.limited(op, right)?, right.limited(turned(op), left)?);
+        let (new_left, new_right) = (left.limited(op, right)?, right.limited(op.turned(), left)?);
         Some((new_left, new_right))
     }
 

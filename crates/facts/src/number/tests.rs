@@ -4,7 +4,7 @@ use branchwise_program::code::{BinaryOp, CastOp, CompareOp};
 use proptest::prelude::*;
 
 use super::arithmetic::evaluate;
-use super::{Number, mask, negated, signed};
+use super::{Number, mask, signed};
 
 const OPERATIONS: [BinaryOp; 13] = [
     BinaryOp::Add,
@@ -115,7 +115,7 @@ fn check_pair(left: &Number, right: &Number) {
         let restricted = Number::restricted(op, left, right);
         for (&l, &r) in lefts.iter().flat_map(|l| rights.iter().map(move |r| (l, r))) {
             let outcome = holds(op, width, l, r);
-            assert_ne!(outcome, holds(negated(op), width, l, r));
+            assert_ne!(outcome, holds(op.negated(), width, l, r));
             assert!(outcomes.contains(outcome.into()), "{l} {op:?} {r}");
             if outcome {
                 let kept = restricted.as_ref().is_some_and(|(left, right)| left.contains(l) && right.contains(r));

@@ -49,7 +49,7 @@ impl Decoder<'_> {
     fn marked(&mut self, instructions: &[Instruction]) -> Option<(Operation, usize)> {
         let marked = fuse::marked(instructions, &self.uses)?;
         let compare = marked.compare;
-        let op = if marked.negated { fuse::negation(compare.op) } else { compare.op };
+        let op = if marked.negated { compare.op.negated() } else { compare.op };
         let three = self.three(marked.out, &compare.left, &compare.right, compare.width)?;
         let fork = fork(self.reports(marked.marker, 2));
         Some((Operation::MarkCompare { op, three, fork }, marked.length))

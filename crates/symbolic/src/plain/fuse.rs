@@ -199,23 +199,8 @@ impl<'a> Tail<'a> {
     }
 
     fn comparison(&self, compare: &Compare, negated: bool, marker: Option<MarkerId>) -> Condition {
-        let op = if negated { negation(compare.op) } else { compare.op };
+        let op = if negated { compare.op.negated() } else { compare.op };
         Condition { op, width: compare.width, left: compare.left, right: compare.right, marker, first: self.end }
-    }
-}
-
-pub(super) fn negation(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Eq => CompareOp::Ne,
-        CompareOp::Ne => CompareOp::Eq,
-        CompareOp::Ult => CompareOp::Uge,
-        CompareOp::Ule => CompareOp::Ugt,
-        CompareOp::Ugt => CompareOp::Ule,
-        CompareOp::Uge => CompareOp::Ult,
-        CompareOp::Slt => CompareOp::Sge,
-        CompareOp::Sle => CompareOp::Sgt,
-        CompareOp::Sgt => CompareOp::Sle,
-        CompareOp::Sge => CompareOp::Slt,
     }
 }
 
