@@ -10,7 +10,6 @@ mod compare;
 #[cfg(test)]
 mod tests;
 
-
 /// Above this many members only bounds and congruence are kept.
 const FEW: usize = 16;
 
