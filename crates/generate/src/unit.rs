@@ -11,7 +11,7 @@ use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, Place};
-use branchwise_program::{FunctionId, Id, NodeId, Program};
+use branchwise_program::{FunctionId, Id, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
@@ -312,19 +312,22 @@ impl<'a> Unit<'_, 'a> {
         }
         let found = facts.borrow_mut().of_unit(self.function, &subject.settings.interrupt);
         let Some(facts) = found else { return Proved::default() };
+        // By function: the nodes that no way leads to without an outcome that is never taken.
+        let mut lost: BTreeMap<FunctionId, Vec<bool>> = BTreeMap::new();
         let excluded = |(id, goal): (GoalId, &Goal)| {
             let reaching: Vec<Event> = outcomes(map, goal).collect();
             let never_taken = !reaching.is_empty() && reaching.iter().all(|&event| facts.excludes(event));
             if goal.is_an_event() {
                 return never_taken.then(|| (id, facts.reason(reaching[0].marker)));
             }
-            // What no way leads to without an outcome that is never taken.
-            let cfg = &map.functions[goal.function].cfg;
-            let (nodes, whole) = (goal.needed_nodes()?, cfg.reached_from_entry());
-            let left = cfg.reached_without(|event| facts.excludes(event));
-            let lost = |node: &NodeId| whole[node.index()] && !left[node.index()];
+            let nodes = goal.needed_nodes()?;
+            let lost = lost.entry(goal.function).or_insert_with(|| {
+                let cfg = &map.functions[goal.function].cfg;
+                let left = cfg.reached_without(|event| facts.excludes(event));
+                cfg.reached_from_entry().into_iter().zip(left).map(|(reached, left)| reached && !left).collect()
+            });
             let reason = || "outcomes that no execution takes lead there".to_string();
-            nodes.iter().all(lost).then(|| (id, reason()))
+            nodes.iter().all(|node| lost[node.index()]).then(|| (id, reason()))
         };
         let others = ledger.goals().filter(|(id, _)| !already.contains(id));
         let proved: Proved = others.filter_map(excluded).collect();

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{EndlessLoops, final_nodes, reachable_nodes};
-use crate::map::{CallSite, Decision, EdgeLabel, Formula, Function, Map, NodeKind};
+use crate::map::{EdgeLabel, Formula, Function, Map, Node, NodeKind};
 use crate::{FunctionId, Id, MarkerId, NodeId};
 
 /// Numbers of vertices count from 0; people's from 1.
@@ -74,10 +74,12 @@ pub enum IcfgArcKind {
 impl Icfg {
     /// Of `root` and what it calls, directly or through others, by name.
     pub fn of(map: &Map, root: FunctionId) -> Self {
-        let mut builder = Builder { map, vertices: Vec::new(), arcs: Vec::new(), functions: Vec::new() };
+        let by_name: HashMap<&str, FunctionId> =
+            map.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
+        let order = order_of_first_calls(map, &by_name, root);
+        let mut builder = Builder { map, by_name, vertices: Vec::new(), arcs: Vec::new(), functions: Vec::new() };
         builder.vertices.push(IcfgVertex::new(IcfgKind::GlobalEntry, None));
-        let order = order_of_first_calls(map, root);
-        let parts: Vec<Part> = order.iter().map(|&function| builder.add_vertices(function, &order)).collect();
+        let parts: Vec<Part> = order.iter().map(|&function| builder.add_vertices(function)).collect();
         let exit = builder.vertices.len();
         builder.vertices.push(IcfgVertex::new(IcfgKind::GlobalExit, None));
         for (function, part) in order.iter().zip(&parts) {
@@ -133,9 +135,7 @@ impl Icfg {
 }
 
 /// The functions that `root` reaches by calls, each before those that it calls first.
-fn order_of_first_calls(map: &Map, root: FunctionId) -> Vec<FunctionId> {
-    let by_name: HashMap<&str, FunctionId> =
-        map.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
+fn order_of_first_calls(map: &Map, by_name: &HashMap<&str, FunctionId>, root: FunctionId) -> Vec<FunctionId> {
     let (mut order, mut waiting) = (Vec::new(), vec![root]);
     let mut seen = HashSet::new();
     while let Some(function) = waiting.pop() {
@@ -154,11 +154,21 @@ struct Part {
     /// By node: where ways come in and where they go on. `None` for what has no vertex of its own.
     ends: Vec<Option<(usize, usize)>>,
     /// By node: the decision that its condition belongs to, where that is one predicate.
-    decision: Vec<Option<usize>>,
+    decision: Vec<Option<Whole>>,
+    /// By node: the program ends here.
+    halts: Vec<bool>,
+}
+
+/// A decision that is one predicate: its number, and the node of its first condition.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+struct Whole {
+    number: usize,
+    first: NodeId,
 }
 
 struct Builder<'m> {
     map: &'m Map,
+    by_name: HashMap<&'m str, FunctionId>,
     vertices: Vec<IcfgVertex>,
     arcs: Vec<IcfgArc>,
     functions: Vec<(FunctionId, usize, usize)>,
@@ -169,20 +179,19 @@ impl Builder<'_> {
         self.arcs.push(IcfgArc { from, to, kind });
     }
 
-    fn add_vertices(&mut self, id: FunctionId, known: &[FunctionId]) -> Part {
+    fn add_vertices(&mut self, id: FunctionId) -> Part {
         let function = &self.map.functions[id];
         let (cfg, reachable) = (&function.cfg, reachable_nodes(&function.cfg));
-        let calls = |node: NodeId| calls_of(self.map, function, node, known);
-        let decision = collapsed(function, &|node| !calls(node).is_empty());
+        let (calls, halts) = self.calls(function);
+        let decision = collapsed(function, &calls);
         let mut ends = vec![None; cfg.nodes.len()];
         let inner = cfg.nodes.ids().filter(|&node| node != cfg.entry && node != cfg.exit && reachable[node]);
         for node in [cfg.entry].into_iter().chain(inner).chain([cfg.exit]) {
-            let is_first = |at: usize| first_node(function, &function.decisions[at]) == Some(node);
-            if decision[node.index()].is_some_and(|at| !is_first(at)) {
+            if decision[node.index()].is_some_and(|whole| whole.first != node) {
                 continue;
             }
             let first = self.vertices.len();
-            for callee in calls_of(self.map, function, node, known) {
+            for &callee in &calls[node.index()] {
                 let back = self.vertices.len() + 1;
                 self.vertices.push(IcfgVertex::new(IcfgKind::Call { callee, back }, Some((id, node))));
                 self.vertices.push(IcfgVertex::new(IcfgKind::Return, Some((id, node))));
@@ -193,33 +202,43 @@ impl Builder<'_> {
                 NodeKind::Condition(_) | NodeKind::Switch(_) => Some(IcfgKind::Predicate),
                 _ => (self.vertices.len() == first).then_some(IcfgKind::Statement),
             };
-            let decision = decision[node.index()];
+            let decision = decision[node.index()].map(|whole| whole.number);
             self.vertices.extend(kind.map(|kind| IcfgVertex { kind, node: Some((id, node)), decision }));
             ends[node.index()] = Some((first, self.vertices.len() - 1));
         }
         let vertex = |node: NodeId| ends[node.index()].map_or(0, |(first, _)| first);
         let (entry, exit) = (vertex(cfg.entry), vertex(cfg.exit));
         self.functions.push((id, entry, exit));
-        Part { ends, decision }
+        Part { ends, decision, halts }
+    }
+
+    /// By node: the functions that it calls, in order, and whether it calls something else that never returns.
+    fn calls(&self, function: &Function) -> (Vec<Vec<FunctionId>>, Vec<bool>) {
+        let nodes = function.cfg.nodes.len();
+        let (mut calls, mut halts) = (vec![Vec::new(); nodes], vec![false; nodes]);
+        for call in &function.calls {
+            match call.callee.as_deref().and_then(|name| self.by_name.get(name)) {
+                Some(&callee) => calls[call.node.index()].push(callee),
+                None => halts[call.node.index()] |= !call.returns,
+            }
+        }
+        (calls, halts)
     }
 
     fn add_arcs(&mut self, id: FunctionId, part: &Part, global_exit: usize) {
         let function = &self.map.functions[id];
         let cfg = &function.cfg;
-        let halts = |node: NodeId| halts(self.map, function, node);
+        let halts = |node: NodeId| part.halts[node.index()];
         for edge in cfg.edges.values().filter(|edge| !halts(edge.from)) {
             let decision = part.decision[edge.from.index()];
             let within = decision.is_some() && decision == part.decision[edge.to.index()];
-            let from = match decision.and_then(|at| first_node(function, &function.decisions[at])) {
-                Some(first) => part.ends[first.index()],
-                None => part.ends[edge.from.index()],
-            };
+            let from = part.ends[decision.map_or(edge.from, |whole| whole.first).index()];
             let (Some((_, from)), Some((to, _)), false) = (from, part.ends[edge.to.index()], within) else { continue };
             let kind = match edge.label {
                 EdgeLabel::Always => IcfgArcKind::Flow,
                 EdgeLabel::Outcome(event) => {
-                    let of_decision = decision.and_then(|at| {
-                        outcome_behind(&function.decisions[at].formula, event.marker, event.outcome == 1)
+                    let of_decision = decision.and_then(|whole| {
+                        outcome_behind(&function.decisions[whole.number].formula, event.marker, event.outcome == 1)
                     });
                     IcfgArcKind::Outcome(of_decision.map_or(event.outcome, u32::from))
                 }
@@ -257,48 +276,31 @@ impl Builder<'_> {
     }
 }
 
-/// The functions of the map that a node calls, in order.
-fn calls_of(map: &Map, function: &Function, node: NodeId, known: &[FunctionId]) -> Vec<FunctionId> {
-    let callee = |call: &CallSite| map.function_named(call.callee.as_deref()?);
-    let calls = function.calls.iter().filter(|call| call.node == node);
-    calls.filter_map(callee).filter(|callee| known.contains(callee)).collect()
-}
-
-/// The program ends here: in what never returns and is not a function of the map.
-fn halts(map: &Map, function: &Function, node: NodeId) -> bool {
-    let is_here = |call: &CallSite| call.callee.as_deref().is_some_and(|name| map.function_named(name).is_some());
-    function.calls.iter().any(|call| call.node == node && !call.returns && !is_here(call))
-}
-
-/// By node: the decision that it is a part of, where all conditions behind the first only look at values.
-fn collapsed(function: &Function, calls: &dyn Fn(NodeId) -> bool) -> Vec<Option<usize>> {
-    let mut decision_of = vec![None; function.cfg.nodes.len()];
-    for (at, decision) in function.decisions.iter().enumerate() {
-        let nodes = nodes_of(function, decision);
-        let plain = nodes.len() > 1 && nodes[1..].iter().all(|&node| !calls(node)) && is_closed(function, &nodes);
-        if plain {
-            nodes.iter().for_each(|node| decision_of[node.index()] = Some(at));
+/// By node: the decision that it is a part of, where ways come in at its first condition only and the others call nobody.
+fn collapsed(function: &Function, calls: &[Vec<FunctionId>]) -> Vec<Option<Whole>> {
+    let cfg = &function.cfg;
+    let condition = |(id, node): (NodeId, &Node)| match node.kind {
+        NodeKind::Condition(marker) => Some((marker, id)),
+        _ => None,
+    };
+    let node_of: HashMap<MarkerId, NodeId> = cfg.nodes.iter().filter_map(condition).collect();
+    let mut predecessors = vec![Vec::new(); cfg.nodes.len()];
+    cfg.edges.values().for_each(|edge| predecessors[edge.to.index()].push(edge.from));
+    let mut decision_of = vec![None; cfg.nodes.len()];
+    for (number, decision) in function.decisions.iter().enumerate() {
+        let nodes: Vec<NodeId> =
+            decision.formula.leaves().iter().filter_map(|marker| node_of.get(marker).copied()).collect();
+        let [first, others @ ..] = &nodes[..] else { continue };
+        let plain = |node: &NodeId| {
+            let inside = predecessors[node.index()].iter().all(|from| nodes.contains(from));
+            inside && calls[node.index()].is_empty()
+        };
+        if !others.is_empty() && others.iter().all(plain) {
+            let whole = Whole { number, first: *first };
+            nodes.iter().for_each(|node| decision_of[node.index()] = Some(whole));
         }
     }
     decision_of
-}
-
-/// Ways come in at the first condition only.
-fn is_closed(function: &Function, nodes: &[NodeId]) -> bool {
-    let enters = |from: NodeId, to: NodeId| !nodes.contains(&from) && nodes[1..].contains(&to);
-    !function.cfg.edges.values().any(|edge| enters(edge.from, edge.to))
-}
-
-fn nodes_of(function: &Function, decision: &Decision) -> Vec<NodeId> {
-    let node_of = |marker: &MarkerId| {
-        let is_it = |kind: NodeKind| kind == NodeKind::Condition(*marker);
-        function.cfg.nodes.iter().find(|(_, node)| is_it(node.kind)).map(|(id, _)| id)
-    };
-    decision.formula.leaves().iter().filter_map(node_of).collect()
-}
-
-fn first_node(function: &Function, decision: &Decision) -> Option<NodeId> {
-    nodes_of(function, decision).first().copied()
 }
 
 /// What the formula is where the condition with this marker is the last that decides it; `None` where others follow.
