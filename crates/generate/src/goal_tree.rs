@@ -8,7 +8,7 @@ use branchwise_goals::{Goal, Ledger};
 use branchwise_program::map::{Event, Map, MarkerKind};
 use branchwise_program::{FunctionId, MarkerId, Program};
 use branchwise_search::{Guidance, Routes};
-use branchwise_symbolic::{ExecutionTree, Fate, Quest, RunLimits, Session, TreeLimits, UnionLimits};
+use branchwise_symbolic::{ExecutionTree, Fate, Quest, Reach, RunLimits, Session, TreeLimits, UnionLimits};
 
 use crate::explore::can_follow;
 use crate::settings::Bounds;
@@ -67,12 +67,39 @@ pub(crate) fn tree_of(
     solver: &mut Solver,
 ) -> Option<ExecutionTree> {
     let pause = run.interrupt;
-    let limits =
-        TreeLimits { ways: UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS }, nodes: MOST_NODES };
-    let watched: HashSet<Event> = outcomes(&session.program.map, goal).collect();
-    let guidance = Guidance::new(routes, session.function, &Ledger::new(vec![goal.clone()]));
+    let ways = UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS };
+    let limits = TreeLimits { ways, nodes: MOST_NODES, reach: Reach::Goal };
+    tree_to(session, routes, &Ledger::new(vec![goal.clone()]), k, &limits, solver)
+}
+
+/// All ways to the open goals that repeat no decision more than k times, in one tree.
+pub(crate) fn common_tree(
+    session: &mut Session<'_>,
+    routes: &Routes,
+    goals: &Ledger,
+    k: u32,
+    run: RunLimits<'_>,
+    solver: &mut Solver,
+) -> Option<ExecutionTree> {
+    let pause = run.interrupt;
+    let ways = UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS };
+    let limits = TreeLimits { ways, nodes: MOST_NODES, reach: Reach::Beyond };
+    tree_to(session, routes, goals, k, &limits, solver)
+}
+
+fn tree_to(
+    session: &mut Session<'_>,
+    routes: &Routes,
+    goals: &Ledger,
+    k: u32,
+    limits: &TreeLimits<'_>,
+    solver: &mut Solver,
+) -> Option<ExecutionTree> {
+    let open = goals.goals().filter(|(id, _)| goals.is_open(*id));
+    let watched: HashSet<Event> = open.flat_map(|(_, goal)| outcomes(&session.program.map, goal)).collect();
+    let guidance = Guidance::new(routes, session.function, goals);
     let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
-    session.execution_tree(Quest { watched, matters: &matters, solver }, k, &limits)
+    session.execution_tree(Quest { watched, matters: &matters, solver }, k, limits)
 }
 
 /// The events that alone reach the goal.

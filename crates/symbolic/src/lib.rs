@@ -42,6 +42,6 @@ pub use possible::PossibleFault;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};
 pub use united::{
-    ExecutionTree, Fate, PendingUnion, Quest, TreeLimits, TreeNode, Union, UnionLimits, UnionObstacle,
+    ExecutionTree, Fate, PendingUnion, Quest, Reach, TreeLimits, TreeNode, Union, UnionLimits, UnionObstacle,
     UnionObstacleKind, UnionWork,
 };

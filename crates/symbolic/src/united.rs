@@ -29,7 +29,7 @@ use crate::value::Value;
 pub use pending::PendingUnion;
 use pending::Unanswered;
 use state::State;
-pub use tree::{ExecutionTree, Fate, TreeLimits, TreeNode};
+pub use tree::{ExecutionTree, Fate, Reach, TreeLimits, TreeNode};
 
 /// How much all ways together may cost.
 #[derive(Debug, Copy, Clone)]

@@ -4,16 +4,43 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use branchwise_constraints::linear::{self, LinearAnswer, LinearLimits, LinearQuery};
-use branchwise_constraints::{Answer, Formula, Limits, Model, Solver, Terms};
+use branchwise_constraints::{Answer, Formula, Limits, Model, Solver, TermId, Terms, Workers};
 use branchwise_goals::GoalId;
+use branchwise_program::map::Event;
 use branchwise_symbolic::{ExecutionTree, RunLimits};
 
 use super::{Budget, Exploration, OPERATIONS_PER_STEP, OnGoals, Part};
-use crate::goal_tree::{outcomes, tree_of};
+use crate::goal_tree::{common_tree, outcomes, tree_of};
 use crate::settings::Strategy;
 
 /// The part of what is left of the budget that all trees together may take.
 const SHARE: f64 = 0.3;
+
+/// What growing trees may spend, and the solver that it asks.
+struct Growth {
+    part: Part,
+    enough: u64,
+    solver: Solver,
+}
+
+impl Growth {
+    fn new(workers: Option<Workers>, budget: &Budget<'_>) -> Self {
+        let part = budget.part(SHARE);
+        let enough = budget.steps.saturating_add(part.steps());
+        let solver = part.solver(workers, Limits::default());
+        Growth { part, enough, solver }
+    }
+
+    fn is_over(&self, budget: &Budget<'_>) -> bool {
+        budget.steps >= self.enough || self.part.flag().load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+/// Whether a larger k could help.
+enum Progress {
+    GoesOn,
+    Done,
+}
 
 impl Exploration<'_, '_> {
     pub(super) fn should_grow_trees(&self, budget: &Budget<'_>) -> bool {
@@ -29,83 +56,116 @@ impl Exploration<'_, '_> {
 
     /// With few repetitions first, for all open goals; those that the search aims at before the others.
     fn grow_for_goals(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
-        let part = budget.part(SHARE);
-        let enough = budget.steps.saturating_add(part.steps());
-        let mut solver = part.solver(self.workers.clone(), Limits::default());
+        let mut growth = Growth::new(self.workers.clone(), budget);
         let mut goals: Vec<GoalId> = self.ledger.goals().map(|(id, _)| id).collect();
         let map = &self.session.program.map;
         let is_aimed_at = |id| outcomes(map, self.ledger.goal(id)).any(|event| self.ledger.is_aimed_at(event));
         goals.sort_by_key(|&id| !is_aimed_at(id));
-        // Trees that larger numbers of repetitions do not change.
-        let mut fully_grown: HashSet<GoalId> = HashSet::new();
         for k in 0..=budget.settings.k {
-            for &goal in &goals {
-                let stopped = part.flag().load(std::sync::atomic::Ordering::Relaxed);
-                if stopped || budget.steps >= enough || self.must_stop(budget) {
-                    self.counters.count_calls(&solver);
-                    return;
-                }
-                if !self.ledger.is_open(goal) || fully_grown.contains(&goal) {
-                    continue;
-                }
-                let Some(tree) = self.tree_for(goal, k, &part, &mut solver, budget) else {
-                    self.counters.count_calls(&solver);
-                    return;
-                };
-                if tree.whole && !tree.could_grow() {
-                    fully_grown.insert(goal);
-                }
-                if let Some(model) = self.solve_tree(&tree, &part, &mut solver, budget) {
-                    self.execute(model, true, budget, on_goals);
-                    self.counters.trees.missed += u64::from(!self.ledger.is_reached(goal));
-                }
-            }
+            let Some(Progress::GoesOn) = self.grow_with(k, &mut goals, &mut growth, budget, on_goals) else { break };
         }
-        self.counters.count_calls(&solver);
+        self.counters.count_calls(&growth.solver);
     }
 
-    fn tree_for(
+    /// One tree for all goals; where that is too large to be whole, one for each goal that it does not settle. `None` when
+    /// there is nothing left to spend.
+    fn grow_with(
         &mut self,
-        goal: GoalId,
         k: u32,
-        part: &Part,
-        solver: &mut Solver,
+        goals: &mut Vec<GoalId>,
+        growth: &mut Growth,
         budget: &mut Budget<'_>,
+        on_goals: &mut OnGoals<'_>,
+    ) -> Option<Progress> {
+        goals.retain(|&goal| self.ledger.is_open(goal));
+        if goals.is_empty() {
+            return Some(Progress::Done);
+        }
+        let common = self.grown(growth, budget, |it, run, solver| {
+            common_tree(&mut it.session, it.routes, it.ledger, k, run, solver)
+        })?;
+        for &goal in goals.iter() {
+            self.try_tree(goal, &common, growth, budget, on_goals)?;
+        }
+        if common.whole {
+            return Some(if common.could_grow() { Progress::GoesOn } else { Progress::Done });
+        }
+        for index in 0..goals.len() {
+            if !self.ledger.is_open(goals[index]) {
+                continue;
+            }
+            let goal = self.ledger.goal(goals[index]).clone();
+            let tree = self.grown(growth, budget, |it, run, solver| {
+                tree_of(&mut it.session, it.routes, &goal, k, run, solver)
+            })?;
+            self.try_tree(goals[index], &tree, growth, budget, on_goals)?;
+        }
+        Some(Progress::GoesOn)
+    }
+
+    fn grown(
+        &mut self,
+        growth: &mut Growth,
+        budget: &mut Budget<'_>,
+        grow: impl FnOnce(&mut Self, RunLimits<'_>, &mut Solver) -> Option<ExecutionTree>,
     ) -> Option<ExecutionTree> {
-        let run = RunLimits { interrupt: part.flag(), ..self.run_limits(budget) };
-        let goal = self.ledger.goal(goal).clone();
-        let tree = tree_of(&mut self.session, self.routes, &goal, k, run, solver)?;
+        if growth.is_over(budget) || self.must_stop(budget) {
+            return None;
+        }
+        let run = RunLimits { interrupt: growth.part.flag(), ..self.run_limits(budget) };
+        let tree = grow(self, run, &mut growth.solver)?;
         budget.steps += 1 + tree.steps / OPERATIONS_PER_STEP;
         let work = &mut self.counters.trees;
         work.grown += 1;
         work.partial += u64::from(!tree.whole);
-        work.paths += tree.paths() as u64;
-        work.lines += tree.lines();
         work.nodes += tree.nodes.len() as u64;
         Some(tree)
+    }
+
+    /// Executes an input that goes one of the tree's ways to the goal, if there is one.
+    fn try_tree(
+        &mut self,
+        goal: GoalId,
+        tree: &ExecutionTree,
+        growth: &mut Growth,
+        budget: &mut Budget<'_>,
+        on_goals: &mut OnGoals<'_>,
+    ) -> Option<()> {
+        if growth.is_over(budget) || self.must_stop(budget) {
+            return None;
+        }
+        let ways: HashSet<Event> = outcomes(&self.session.program.map, self.ledger.goal(goal)).collect();
+        let paths = tree.paths_to(&ways) as u64;
+        if paths == 0 || !self.ledger.is_open(goal) {
+            return Some(());
+        }
+        self.counters.trees.paths += paths;
+        self.counters.trees.lines += tree.lines_to(&ways);
+        if let Some(model) = self.solve_tree(tree.condition_of(&ways), &tree.domain, growth, budget) {
+            self.execute(model, true, budget, on_goals);
+            self.counters.trees.missed += u64::from(!self.ledger.is_reached(goal));
+        }
+        Some(())
     }
 
     /// An input that goes one of the tree's ways.
     fn solve_tree(
         &mut self,
-        tree: &ExecutionTree,
-        part: &Part,
-        solver: &mut Solver,
+        condition: Formula,
+        domain: &[TermId],
+        growth: &mut Growth,
         budget: &mut Budget<'_>,
     ) -> Option<Model> {
-        if tree.paths() == 0 {
-            return None;
-        }
-        let formula = tree.condition().simplified(&self.session.terms);
+        let formula = condition.simplified(&self.session.terms);
         self.counters.trees.symbols += symbols(&formula, &self.session.terms);
         let defaults = LinearLimits::default();
         let limits = LinearLimits {
-            milliseconds: defaults.milliseconds * part.slack,
-            interrupt: Arc::clone(part.alarm.flag()),
+            milliseconds: defaults.milliseconds * growth.part.slack,
+            interrupt: Arc::clone(growth.part.alarm.flag()),
             ..defaults
         };
         let hint = Model::new();
-        let query = LinearQuery { terms: &self.session.terms, formula: &formula, domain: &tree.domain, hint: &hint };
+        let query = LinearQuery { terms: &self.session.terms, formula: &formula, domain, hint: &hint };
         budget.steps += 1;
         match linear::decide(&query, &limits).answer {
             LinearAnswer::Model(model) => {
@@ -120,11 +180,11 @@ impl Exploration<'_, '_> {
             LinearAnswer::NoLinearSolution { .. } | LinearAnswer::NotLinear | LinearAnswer::Unknown(_) => {}
         }
         let condition = formula.term(&mut self.session.terms);
-        let constraints: Vec<_> = tree.domain.iter().copied().chain([condition]).collect();
+        let constraints: Vec<_> = domain.iter().copied().chain([condition]).collect();
         self.footprint.add_query(constraints.len());
         budget.steps += 1;
         let work = &mut self.counters.trees;
-        match solver.check(&self.session.terms, &constraints, &hint).answer {
+        match growth.solver.check(&self.session.terms, &constraints, &hint).answer {
             Answer::Sat(model) => {
                 work.smt += 1;
                 return Some(model);

@@ -9,7 +9,7 @@
 //! have no markers, so what they decide (whether a stream goes on) does not count either; bounds on loops and inputs end
 //! such ways. A tree for k has the ways of the trees for all smaller k, where equation 7 has only those that need k.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 
 use branchwise_constraints::{Formula, Model, TermId};
@@ -28,15 +28,27 @@ pub struct TreeLimits<'a> {
     /// Of all its ways together.
     pub ways: UnionLimits<'a>,
     pub nodes: usize,
+    pub reach: Reach,
 }
 
-/// All ways to a goal.
+/// How far the ways of a tree go.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// They end where a watched outcome is taken: the tree of one goal.
+    Goal,
+    /// They go on while another watched outcome may follow: the trees of many goals in one.
+    Beyond,
+}
+
+/// All ways to a goal, or to several.
 #[derive(Debug)]
 pub struct ExecutionTree {
     /// The root first, every other node behind its parent.
     pub nodes: Vec<TreeNode>,
     /// What holds for all inputs.
     pub domain: Vec<TermId>,
+    /// The outcomes that it leads to.
+    pub goals: HashSet<Event>,
     pub k: u32,
     pub caveats: Caveats,
     /// No way was left because of a limit on the size of the tree, or of the time.
@@ -78,10 +90,23 @@ pub enum Fate {
     Unfinished,
 }
 
+impl TreeNode {
+    /// Whether one of these outcomes is taken here, on a way that was followed so far.
+    fn takes_any(&self, outcomes: &HashSet<Event>) -> bool {
+        let followed = matches!(self.fate, Fate::Inner | Fate::Goal | Fate::Ended(_) | Fate::Unfinished);
+        followed && self.event.is_some_and(|event| outcomes.contains(&event))
+    }
+}
+
 impl ExecutionTree {
     /// How many ways reach the goal.
     pub fn paths(&self) -> usize {
-        self.nodes.iter().filter(|node| node.fate == Fate::Goal).count()
+        self.paths_to(&self.goals)
+    }
+
+    /// How many nodes take one of these outcomes.
+    pub fn paths_to(&self, outcomes: &HashSet<Event>) -> usize {
+        self.nodes.iter().filter(|node| node.takes_any(outcomes)).count()
     }
 
     /// Whether a larger k could add a way.
@@ -89,35 +114,41 @@ impl ExecutionTree {
         self.nodes.iter().any(|node| node.fate == Fate::Repeated)
     }
 
-    /// Of each node, whether it is on a way to the goal.
-    pub fn leads_to_goal(&self) -> Vec<bool> {
-        let mut leads: Vec<bool> = self.nodes.iter().map(|node| node.fate == Fate::Goal).collect();
-        for (index, node) in self.nodes.iter().enumerate().rev() {
-            if let Some(parent) = node.parent.filter(|_| leads[index]) {
-                leads[parent] = true;
-            }
-        }
-        leads
-    }
-
     /// Lines of the program on the ways to the goal, shared ones once: the nodes of ETN'.
     pub fn lines(&self) -> u64 {
-        let of_node = |(node, leads): (&TreeNode, bool)| if leads { u64::from(node.lines) } else { 0 };
-        self.nodes.iter().zip(self.leads_to_goal()).map(of_node).sum()
+        self.lines_to(&self.goals)
+    }
+
+    /// The same for these outcomes, in a tree that goes beyond its goals.
+    pub fn lines_to(&self, outcomes: &HashSet<Event>) -> u64 {
+        let mut leads: Vec<bool> = self.nodes.iter().map(|node| node.takes_any(outcomes)).collect();
+        let mut lines = 0;
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if leads[index] {
+                lines += u64::from(node.lines);
+                node.parent.into_iter().for_each(|parent| leads[parent] = true);
+            }
+        }
+        lines
     }
 
     /// The partial branch coverability condition (equation 14): what an input must satisfy to reach the goal on one of the
     /// tree's ways. Alternatives where ways part, conjunctions along them.
     pub fn condition(&self) -> Formula {
+        self.condition_of(&self.goals)
+    }
+
+    /// The same for these outcomes, in a tree that goes beyond its goals.
+    pub fn condition_of(&self, outcomes: &HashSet<Event>) -> Formula {
         let mut below: Vec<Vec<Formula>> = self.nodes.iter().map(|_| Vec::new()).collect();
         let mut root = Formula::falsehood();
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let mut alternatives = std::mem::take(&mut below[index]);
             // They were found last to first.
             alternatives.reverse();
-            let rest = match node.fate {
-                Fate::Goal => Formula::truth(),
-                _ => Formula::Any(alternatives),
+            let rest = match node.takes_any(outcomes) {
+                true => Formula::truth(),
+                false => Formula::Any(alternatives),
             };
             if matches!(&rest, Formula::Any(none) if none.is_empty()) {
                 continue;
@@ -136,18 +167,19 @@ impl ExecutionTree {
 }
 
 impl<'p> Session<'p> {
-    /// All ways of the unit that end at one of the watched outcomes, none of which decides anything for more than k + 1
-    /// times. `None` where a test consists of several calls.
+    /// All ways of the unit to the watched outcomes, none of which decides anything for more than k + 1 times. `None` where a test consists of several calls.
     pub fn execution_tree(&mut self, quest: Quest<'_>, k: u32, limits: &TreeLimits<'_>) -> Option<ExecutionTree> {
         self.with_uniter(quest, &limits.ways, |uniter| {
             let root = TreeNode { parent: None, condition: None, event: None, fate: Fate::Inner, lines: 0 };
+            let (most_nodes, reach) = (limits.nodes, limits.reach);
             let mut grower =
-                Grower { uniter, k, most_nodes: limits.nodes, nodes: vec![root], shoots: VecDeque::new(), whole: true };
+                Grower { uniter, k, most_nodes, reach, nodes: vec![root], shoots: VecDeque::new(), whole: true };
             grower.grow();
             let Grower { nodes, whole, .. } = grower;
             let domain = uniter.executor.union.as_ref().map_or(Vec::new(), |union| union.domain.clone());
             let (caveats, steps) = (std::mem::take(&mut uniter.union.caveats), uniter.union.work.steps);
-            ExecutionTree { nodes, domain, k, caveats, whole, steps }
+            let goals = std::mem::take(&mut uniter.quest.watched);
+            ExecutionTree { nodes, domain, goals, k, caveats, whole, steps }
         })
     }
 }
@@ -175,6 +207,7 @@ struct Grower<'u, 'e, 's, 'p> {
     uniter: &'u mut Uniter<'e, 's, 'p>,
     k: u32,
     most_nodes: usize,
+    reach: Reach,
     nodes: Vec<TreeNode>,
     /// Ways that go on, those with the fewest decisions first.
     shoots: VecDeque<(Trail, State<'p>)>,
@@ -273,7 +306,7 @@ impl<'p> Grower<'_, '_, '_, 'p> {
                 }
                 None => trail.node = self.add(trail.node, None, Some(event), Fate::Inner),
             }
-            if self.uniter.quest.watched.contains(&event) {
+            if self.reach == Reach::Goal && self.uniter.quest.watched.contains(&event) {
                 return true;
             }
         }
