@@ -1,11 +1,11 @@
 //! Calls: of functions with a body, through pointers, and of what the C library does.
 
 use branchwise_program::CodeFunctionId;
-use branchwise_program::code::{Call, Callee};
+use branchwise_program::code::{Call, Callee, Operand};
 use branchwise_program::library::is_stream_function;
 use branchwise_program::map::FeedOrigin;
 
-use crate::interpreter::{Found, Run, Stop, all_variables};
+use crate::interpreter::{Arguments, Found, Run, Stop, all_variables};
 use crate::number::Number;
 use crate::state::State;
 use crate::value::{ObjectId, Targets, Value, not_null};
@@ -20,8 +20,9 @@ impl Run<'_, '_> {
     /// The states in which the call may have returned.
     pub(crate) fn call(&mut self, call: &Call, mut state: State) -> Found<Vec<State>> {
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
-        let arguments: Vec<Value> =
+        let values =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.value(&state, argument, width)).collect();
+        let arguments = Arguments { values, equal: self.equal_arguments(call, &state) };
         state.forget_all_mirrors();
         match &call.callee {
             Callee::Direct(function) => self.call_function(*function, call, &arguments, state),
@@ -32,7 +33,16 @@ impl Run<'_, '_> {
         }
     }
 
-    fn call_through(&mut self, pointer: &Value, call: &Call, arguments: &[Value], state: State) -> Found<Vec<State>> {
+    /// Arguments that are the same value.
+    fn equal_arguments(&self, call: &Call, state: &State) -> Vec<(usize, usize)> {
+        let earlier = |(second, operand): (usize, &Operand)| {
+            let equal = |first: &Operand| state.are_equal(self.function, first, operand);
+            call.arguments[..second].iter().position(equal).map(|first| (first, second))
+        };
+        call.arguments.iter().enumerate().filter_map(earlier).collect()
+    }
+
+    fn call_through(&mut self, pointer: &Value, call: &Call, arguments: &Arguments, state: State) -> Found<Vec<State>> {
         let known = pointer.targets.known.keys();
         let mut candidates: Vec<CodeFunctionId> = known
             .filter_map(|object| match object {
@@ -45,7 +55,7 @@ impl Run<'_, '_> {
             let fits = |function: &CodeFunctionId| {
                 let function = &self.code.functions[*function];
                 let count = function.parameters.len();
-                count == arguments.len() || (function.variadic && count < arguments.len())
+                count == arguments.values.len() || (function.variadic && count < arguments.values.len())
             };
             candidates.extend(self.interpreter.callable().iter().copied().filter(fits));
             candidates.sort_unstable();
@@ -59,7 +69,7 @@ impl Run<'_, '_> {
             after.extend(self.call_function(function, call, arguments, state.clone())?);
         }
         if elsewhere {
-            after.push(self.unknown_call(call, arguments, state));
+            after.push(self.unknown_call(call, &arguments.values, state));
         }
         Ok(after)
     }
@@ -68,22 +78,22 @@ impl Run<'_, '_> {
         &mut self,
         function: CodeFunctionId,
         call: &Call,
-        arguments: &[Value],
+        arguments: &Arguments,
         mut state: State,
     ) -> Found<Vec<State>> {
         let callee = &self.code.functions[function];
         if callee.is_declaration() {
-            return self.call_library(&callee.name, call, arguments, state);
+            return self.call_library(&callee.name, call, &arguments.values, state);
         }
-        for argument in arguments.iter().skip(callee.parameters.len()) {
+        for argument in arguments.values.iter().skip(callee.parameters.len()) {
             state.memory.escape(self.code, &argument.targets);
         }
         if self.interpreter.is_general(function) {
             self.interpreter.generalise(function)?;
             state.memory.escape(self.code, &all_variables(self.code));
-            return Ok(vec![self.unknown_call(call, arguments, state)]);
+            return Ok(vec![self.unknown_call(call, &arguments.values, state)]);
         }
-        let outcome = self.interpreter.call(function, arguments.to_vec(), state.memory.clone())?;
+        let outcome = self.interpreter.call(function, arguments.clone(), state.memory.clone())?;
         if let Some(observed) = &mut self.observed {
             observed.add(&outcome.observed);
         }

@@ -13,9 +13,6 @@ use crate::observed::Observed;
 use crate::state::State;
 use crate::value::{ObjectId, Targets, Value};
 
-/// More states than this at one block become one.
-const MOST_STATES: usize = 8;
-
 /// A loop's head is widened from this visit on, and without thresholds from the other on.
 const WIDENED_FROM: u32 = 3;
 const WIDENED_TO_THE_END_FROM: u32 = 40;
@@ -53,8 +50,23 @@ pub(crate) struct Exit {
     pub memory: Memory,
 }
 
+/// What a call hands over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub values: Vec<Value>,
+    /// Pairs that are the same value, the earlier one first.
+    pub equal: Vec<(usize, usize)>,
+}
+
+impl Arguments {
+    pub(crate) fn any(function: &Function) -> Self {
+        let any = |&parameter: &RegisterId| Value::any(function.registers[parameter]);
+        Arguments { values: function.parameters.iter().map(any).collect(), equal: Vec::new() }
+    }
+}
+
 struct Remembered {
-    arguments: Vec<Value>,
+    arguments: Arguments,
     memory: Memory,
     outcome: Rc<Outcome>,
 }
@@ -71,13 +83,15 @@ pub(crate) struct Interpreter<'p> {
     /// What was observed in those.
     pub in_general: Observed,
     callable: Rc<[CodeFunctionId]>,
+    /// More states than this at one block become one.
+    most_states: usize,
     work: u64,
     limit: u64,
     interrupt: &'p AtomicBool,
 }
 
 impl<'p> Interpreter<'p> {
-    pub(crate) fn new(program: &'p Program, limit: u64, interrupt: &'p AtomicBool) -> Self {
+    pub(crate) fn new(program: &'p Program, most_states: usize, limit: u64, interrupt: &'p AtomicBool) -> Self {
         Interpreter {
             program,
             code: &program.code,
@@ -87,6 +101,7 @@ impl<'p> Interpreter<'p> {
             general: BTreeSet::new(),
             in_general: Observed::default(),
             callable: address_taken(program).into(),
+            most_states,
             work: 0,
             limit,
             interrupt,
@@ -130,7 +145,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn call(
         &mut self,
         function: CodeFunctionId,
-        arguments: Vec<Value>,
+        arguments: Arguments,
         memory: Memory,
     ) -> Found<Rc<Outcome>> {
         let known = self.remembered.entry(function).or_default();
@@ -157,21 +172,24 @@ impl<'p> Interpreter<'p> {
         }
         let code = self.code;
         let body = &code.functions[function];
-        let arguments: Vec<Value> =
-            body.parameters.iter().map(|&parameter| Value::any(body.registers[parameter])).collect();
         let waiting = std::mem::replace(&mut self.stack, vec![function]);
-        let outcome = self.interpret(function, &arguments, anything(code));
+        let outcome = self.interpret(function, &Arguments::any(body), anything(code));
         self.stack = waiting;
         self.in_general.add(&outcome?.observed);
         Ok(())
     }
 
-    fn interpret(&mut self, function: CodeFunctionId, arguments: &[Value], memory: Memory) -> Found<Outcome> {
+    fn interpret(&mut self, function: CodeFunctionId, arguments: &Arguments, memory: Memory) -> Found<Outcome> {
         let layout = self.layout(function);
         let body = &self.code.functions[function];
         let mut entry = State::new(memory);
-        for (register, argument) in body.parameters.iter().zip(arguments) {
+        for (register, argument) in body.parameters.iter().zip(&arguments.values) {
             entry.set(*register, argument.clone());
+        }
+        for &(first, second) in &arguments.equal {
+            if let (Some(&first), Some(&second)) = (body.parameters.get(first), body.parameters.get(second)) {
+                entry.copy(second, first);
+            }
         }
         Run::new(self, function, body, layout, entry).run()
     }
@@ -324,7 +342,7 @@ impl<'i, 'p> Run<'i, 'p> {
             let joined = grouped.get(&key).map_or_else(|| state.clone(), |old| old.join(self.code, &state));
             grouped.insert(key, joined);
         }
-        if grouped.len() > MOST_STATES {
+        if grouped.len() > self.interpreter.most_states {
             self.crowded.insert(block);
             let all = grouped.into_values().map(|state| (Key::new(), state)).collect();
             return self.grouped(block, all);
@@ -349,7 +367,7 @@ impl<'i, 'p> Run<'i, 'p> {
             };
             widened.insert(key, state);
         }
-        if widened.len() > MOST_STATES {
+        if widened.len() > self.interpreter.most_states {
             let all = widened.into_iter().collect();
             return self.grouped(block, all);
         }
@@ -397,7 +415,7 @@ impl<'i, 'p> Run<'i, 'p> {
         let mut by_token: BTreeMap<Option<Token>, Exit> = BTreeMap::new();
         let count = exits.len();
         let tokens: BTreeSet<Option<Token>> = exits.iter().map(|exit| exit.results.first().and_then(token)).collect();
-        let crowded = count > 1 && tokens.len() > MOST_STATES;
+        let crowded = count > 1 && tokens.len() > self.interpreter.most_states;
         for mut exit in exits {
             exit.memory.leave(self.id);
             let token = exit.results.first().and_then(token).filter(|_| !crowded);

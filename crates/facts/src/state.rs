@@ -16,6 +16,8 @@ pub(crate) struct State {
     pub memory: Memory,
     /// Registers that hold what stands at a place in memory: what is found out of one holds for the other.
     mirrors: BTreeMap<RegisterId, Place>,
+    /// Registers that hold the same as a parameter of the function, which nothing changes while it runs.
+    copies: BTreeMap<RegisterId, RegisterId>,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -50,7 +52,28 @@ impl State {
 
     pub(crate) fn set(&mut self, register: RegisterId, value: Value) {
         self.mirrors.remove(&register);
+        self.copies.remove(&register);
         self.registers.insert(register, value);
+    }
+
+    /// The register holds what the parameter holds.
+    pub(crate) fn copy(&mut self, register: RegisterId, parameter: RegisterId) {
+        self.copies.insert(register, parameter);
+    }
+
+    /// The parameter that an operand is, or is a copy of.
+    pub(crate) fn parameter(&self, function: &Function, operand: &Operand) -> Option<RegisterId> {
+        let Operand::Register(register) = operand else { return None };
+        let itself = || function.parameters.contains(register).then_some(*register);
+        self.copies.get(register).copied().or_else(itself)
+    }
+
+    /// Whether two operands hold the same, whatever that is.
+    pub(crate) fn are_equal(&self, function: &Function, left: &Operand, right: &Operand) -> bool {
+        let same_register =
+            matches!((left, right), (Operand::Register(left), Operand::Register(right)) if left == right);
+        let parameter = self.parameter(function, left);
+        same_register || parameter.is_some() && parameter == self.parameter(function, right)
     }
 
     pub(crate) fn mirror(&mut self, register: RegisterId, place: Place) {
@@ -89,6 +112,7 @@ impl State {
     pub(crate) fn keep(&mut self, wanted: impl Fn(RegisterId) -> bool) {
         self.registers.retain(|register, _| wanted(*register));
         self.mirrors.retain(|register, _| wanted(*register));
+        self.copies.retain(|register, _| wanted(*register));
     }
 
     pub(crate) fn join(&self, code: &code::Code, other: &State) -> State {
@@ -108,10 +132,12 @@ impl State {
             Some((*register, value))
         });
         let mirrors = self.mirrors.iter().filter(|(register, place)| other.mirrors.get(register) == Some(place));
+        let copies = self.copies.iter().filter(|(register, parameter)| other.copies.get(register) == Some(parameter));
         State {
             registers: both.collect(),
             memory,
             mirrors: mirrors.map(|(register, place)| (*register, *place)).collect(),
+            copies: copies.map(|(register, parameter)| (*register, *parameter)).collect(),
         }
     }
 }

@@ -9,15 +9,19 @@ use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, MarkerId, Program};
 
 use crate::contents::Contents;
-use crate::interpreter::{Exit, Found, Interpreter, Outcome, Stop};
+use crate::interpreter::{Arguments, Exit, Found, Interpreter, Outcome, Stop};
 use crate::memory::Memory;
 use crate::observed::{Compared, Observed};
-use crate::value::{ObjectId, Targets, Value};
+use crate::value::{ObjectId, Targets};
 
 /// Steps for one unit; for one function that may be called before it, each time that is interpreted; and for all of those.
 const MOST_WORK: u64 = 2_000_000;
 const MOST_WORK_BEFORE: u64 = 500_000;
 const MOST_WORK_OF_ALL_BEFORE: u64 = 4_000_000;
+
+/// States that are kept apart at one block, and where that is too much work.
+const MANY_STATES: usize = 32;
+const FEW_STATES: usize = 8;
 
 /// So often all functions are interpreted until the state that they leave is stable, and from when on it is widened.
 const MOST_ROUNDS: usize = 16;
@@ -82,12 +86,28 @@ impl<'p> Facts<'p> {
                 Rc::clone(self.between.insert(found))
             }
         };
-        let mut interpreter = Interpreter::new(self.program, MOST_WORK, interrupt);
-        let outcome = interpreter.call(driver, Vec::new(), between.memory.clone()).ok()?;
-        let mut observed = outcome.observed.clone();
-        observed.add(&interpreter.in_general);
+        let mut observed = match self.interpreted(driver, &between.memory, MANY_STATES, interrupt) {
+            Err(Stop::TooMuchWork) => self.interpreted(driver, &between.memory, FEW_STATES, interrupt),
+            found => found,
+        }
+        .ok()?;
         observed.add(&between.before);
         Some(UnitFacts { program: self.program, observed })
+    }
+
+    /// What the unit may do, with up to so many states kept apart at one block.
+    fn interpreted(
+        &self,
+        driver: CodeFunctionId,
+        memory: &Memory,
+        states: usize,
+        interrupt: &AtomicBool,
+    ) -> Found<Observed> {
+        let mut interpreter = Interpreter::new(self.program, states, MOST_WORK, interrupt);
+        let outcome = interpreter.call(driver, Arguments::default(), memory.clone())?;
+        let mut observed = outcome.observed.clone();
+        observed.add(&interpreter.in_general);
+        Ok(observed)
     }
 
     fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
@@ -97,15 +117,17 @@ impl<'p> Facts<'p> {
 
     /// What the functions of the file leave in the variables that nobody else can set.
     fn between(&self, interrupt: &AtomicBool) -> Found<Between> {
-        let program = self.program;
-        let first = initial_memory(&program.code);
-        let mut callers =
-            Callers { facts: self, interrupt, first, roots: self.roots(), stopped: BTreeSet::new(), work: 0 };
-        if callers.roots.is_empty() {
-            return Ok(Between { memory: callers.first, before: Observed::default() });
+        let (first, roots) = (initial_memory(&self.program.code), self.roots());
+        if roots.is_empty() {
+            return Ok(Between { memory: first, before: Observed::default() });
         }
-        let memory = callers.stable()?;
-        let before = callers.observed(&memory)?;
+        let mut callers =
+            Callers { facts: self, interrupt, first, roots, states: MANY_STATES, stopped: BTreeSet::new(), work: 0 };
+        let (mut memory, mut before) = callers.kept()?;
+        if !callers.stopped.is_empty() {
+            callers = Callers { states: FEW_STATES, stopped: BTreeSet::new(), work: 0, ..callers };
+            (memory, before) = callers.kept()?;
+        }
         Ok(Between { memory, before })
     }
 
@@ -130,12 +152,20 @@ struct Callers<'a, 'p> {
     interrupt: &'a AtomicBool,
     first: Memory,
     roots: Vec<CodeFunctionId>,
+    states: usize,
     /// Those of which nothing is known.
     stopped: BTreeSet<CodeFunctionId>,
     work: u64,
 }
 
 impl Callers<'_, '_> {
+    /// The state, and what they may do.
+    fn kept(&mut self) -> Found<(Memory, Observed)> {
+        let memory = self.stable()?;
+        let observed = self.observed(&memory)?;
+        Ok((memory, observed))
+    }
+
     /// The state that all of them keep, from the initial one on.
     fn stable(&mut self) -> Found<Memory> {
         let code = &self.facts.program.code;
@@ -160,7 +190,7 @@ impl Callers<'_, '_> {
     }
 
     fn thresholds(&self) -> Vec<i128> {
-        let mut interpreter = Interpreter::new(self.facts.program, MOST_WORK, self.interrupt);
+        let mut interpreter = Interpreter::new(self.facts.program, self.states, MOST_WORK, self.interrupt);
         let mut all: Vec<i128> = Vec::new();
         for (id, function) in self.facts.program.code.functions.iter() {
             if !function.is_declaration() && !function.library {
@@ -187,14 +217,13 @@ impl Callers<'_, '_> {
         let program = self.facts.program;
         let mut outcomes = Vec::new();
         let mut general = Observed::default();
-        let mut interpreter = Interpreter::new(program, MOST_WORK_BEFORE, self.interrupt);
+        let mut interpreter = Interpreter::new(program, self.states, MOST_WORK_BEFORE, self.interrupt);
         for &root in &self.roots {
             let left = MOST_WORK_OF_ALL_BEFORE.saturating_sub(self.work);
             let before = interpreter.work();
             let function = &program.code.functions[root];
-            let any = function.parameters.iter().map(|&parameter| Value::any(function.registers[parameter])).collect();
             interpreter.allow(left.min(MOST_WORK_BEFORE));
-            let outcome = interpreter.call(root, any, memory.clone());
+            let outcome = interpreter.call(root, Arguments::any(function), memory.clone());
             self.work += interpreter.work() - before;
             match outcome {
                 Ok(outcome) => outcomes.push(outcome),
@@ -203,7 +232,7 @@ impl Callers<'_, '_> {
                     self.stopped.insert(root);
                     general.add(&interpreter.in_general);
                     // What it has remembered may rest on what it did not finish.
-                    interpreter = Interpreter::new(program, MOST_WORK_BEFORE, self.interrupt);
+                    interpreter = Interpreter::new(program, self.states, MOST_WORK_BEFORE, self.interrupt);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What the instructions of a block make of states.
 
 use branchwise_program::code::{
-    Address, BinaryOp, Block, Cast, CastOp, Compare, Edge, Instruction, Operand, Terminator, Width,
+    Address, BinaryOp, Block, Cast, CastOp, Compare, CompareOp, Edge, Instruction, Operand, Terminator, Width,
 };
 use branchwise_program::map::{Event, LabelValues, MarkerKind};
 use branchwise_program::{BlockId, MarkerId, RegisterId};
@@ -79,12 +79,14 @@ impl Run<'_, '_> {
     }
 
     fn copied(&self, edge: &Edge, mut state: State) -> State {
-        let values: Vec<(RegisterId, Value)> = edge
-            .copies
-            .iter()
-            .map(|(out, operand)| (*out, self.value(&state, operand, self.function.registers[*out])))
-            .collect();
-        values.into_iter().for_each(|(out, value)| state.set(out, value));
+        let brought = edge.copies.iter().map(|(out, operand)| {
+            let value = self.value(&state, operand, self.function.registers[*out]);
+            (*out, value, state.parameter(self.function, operand))
+        });
+        for (out, value, parameter) in brought.collect::<Vec<_>>() {
+            state.set(out, value);
+            parameter.into_iter().for_each(|parameter| state.copy(out, parameter));
+        }
         state
     }
 
@@ -172,7 +174,11 @@ impl Run<'_, '_> {
     fn compare(&self, state: &mut State, compare: &Compare) {
         let left = self.value(state, &compare.left, compare.width);
         let right = self.value(state, &compare.right, compare.width);
-        state.set(compare.out, Value::plain(Number::compare(compare.op, &left.number, &right.number)));
+        let truth = match state.are_equal(self.function, &compare.left, &compare.right) {
+            true => Number::constant(1, u128::from(holds_for_equals(compare.op))),
+            false => Number::compare(compare.op, &left.number, &right.number),
+        };
+        state.set(compare.out, Value::plain(truth));
     }
 
     fn cast(&self, state: &mut State, cast: &Cast) {
@@ -181,7 +187,9 @@ impl Run<'_, '_> {
             CastOp::Copy => value,
             op => Value { number: value.number.cast(op, cast.to), targets: value.targets.anywhere() },
         };
+        let parameter = state.parameter(self.function, &cast.value).filter(|_| cast.op == CastOp::Copy);
         state.set(cast.out, cast_value);
+        parameter.into_iter().for_each(|parameter| state.copy(cast.out, parameter));
     }
 
     /// Each alternative with what its condition says.
@@ -465,6 +473,14 @@ fn sum(left: &Number, right: &Number) -> Number {
 
 fn product(left: &Number, right: &Number) -> Number {
     Number::binary(BinaryOp::Mul, left, right).unwrap_or_else(|| Number::any(64))
+}
+
+/// What a comparison of a value with itself says.
+fn holds_for_equals(op: CompareOp) -> bool {
+    match op {
+        CompareOp::Eq | CompareOp::Ule | CompareOp::Uge | CompareOp::Sle | CompareOp::Sge => true,
+        CompareOp::Ne | CompareOp::Ult | CompareOp::Ugt | CompareOp::Slt | CompareOp::Sgt => false,
+    }
 }
 
 /// A computation with addresses may make an address of the same objects.

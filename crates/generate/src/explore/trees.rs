@@ -16,19 +16,25 @@ use crate::settings::Strategy;
 /// The part of what is left of the budget that all trees together may take.
 const SHARE: f64 = 0.3;
 
+/// The same where trees come only when single paths do not get on, and all goals share them.
+const COMMON_SHARE: f64 = 0.2;
+
 /// What growing trees may spend, and the solver that it asks.
 struct Growth {
     part: Part,
     enough: u64,
     solver: Solver,
+    /// Where one tree for all goals is too large, each goal gets one of its own.
+    for_each_goal: bool,
 }
 
 impl Growth {
     fn new(workers: Option<Workers>, budget: &Budget<'_>) -> Self {
-        let part = budget.part(SHARE);
+        let for_each_goal = budget.settings.strategy == Strategy::Tree;
+        let part = budget.part(if for_each_goal { SHARE } else { COMMON_SHARE });
         let enough = budget.steps.saturating_add(part.steps());
         let solver = part.solver(workers, Limits::default());
-        Growth { part, enough, solver }
+        Growth { part, enough, solver, for_each_goal }
     }
 
     fn is_over(&self, budget: &Budget<'_>) -> bool {
@@ -44,14 +50,21 @@ enum Progress {
 
 impl Exploration<'_, '_> {
     pub(super) fn should_grow_trees(&self, budget: &Budget<'_>) -> bool {
-        budget.settings.strategy == Strategy::Tree && !self.grown && self.ledger.open() > 0
+        let due = match budget.settings.strategy {
+            Strategy::Tree => true,
+            Strategy::Hybrid => self.is_stalled(budget),
+            Strategy::Concolic => false,
+        };
+        due && !self.grown && self.ledger.open() > 0
     }
 
     pub(super) fn grow_trees(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         self.grown = true;
         self.grow_for_goals(budget, on_goals);
-        // Single paths are to show now whether they get on.
-        self.last_progress = budget.steps;
+        if budget.settings.strategy == Strategy::Tree {
+            // Single paths are to show now whether they get on.
+            self.last_progress = budget.steps;
+        }
     }
 
     /// With few repetitions first, for all open goals; those that the search aims at before the others.
@@ -62,7 +75,11 @@ impl Exploration<'_, '_> {
         let is_aimed_at = |id| outcomes(map, self.ledger.goal(id)).any(|event| self.ledger.is_aimed_at(event));
         goals.sort_by_key(|&id| !is_aimed_at(id));
         for k in 0..=budget.settings.k {
+            let open = self.ledger.open();
             let Some(Progress::GoesOn) = self.grow_with(k, &mut goals, &mut growth, budget, on_goals) else { break };
+            if !growth.for_each_goal && k > 0 && self.ledger.open() == open {
+                break;
+            }
         }
         self.counters.count_calls(&growth.solver);
     }
@@ -87,17 +104,19 @@ impl Exploration<'_, '_> {
         for &goal in goals.iter() {
             self.try_tree(goal, &common, growth, budget, on_goals)?;
         }
-        if common.whole {
-            return Some(if common.could_grow() { Progress::GoesOn } else { Progress::Done });
+        if common.whole && !common.could_grow() {
+            return Some(Progress::Done);
+        }
+        if common.whole || !growth.for_each_goal {
+            return Some(Progress::GoesOn);
         }
         for index in 0..goals.len() {
             if !self.ledger.is_open(goals[index]) {
                 continue;
             }
             let goal = self.ledger.goal(goals[index]).clone();
-            let tree = self.grown(growth, budget, |it, run, solver| {
-                tree_of(&mut it.session, it.routes, &goal, k, run, solver)
-            })?;
+            let tree = self
+                .grown(growth, budget, |it, run, solver| tree_of(&mut it.session, it.routes, &goal, k, run, solver))?;
             self.try_tree(goals[index], &tree, growth, budget, on_goals)?;
         }
         Some(Progress::GoesOn)

@@ -59,16 +59,19 @@ impl Exploration<'_, '_> {
         let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
         let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
         let due = !uniting.begun || again();
-        let stalled = budget.steps >= self.last_progress + STALLED;
-        budget.settings.strategy != Strategy::Concolic && due && stalled && self.ledger.open() > 0
+        budget.settings.strategy != Strategy::Concolic && due && self.is_stalled(budget) && self.ledger.open() > 0
+    }
+
+    /// Single paths do not get on.
+    pub(super) fn is_stalled(&self, budget: &Budget<'_>) -> bool {
+        budget.steps >= self.last_progress + STALLED
     }
 
     /// Following all ways would have to be done again with objects that inputs share; that covers those without as well.
-    /// Trees would have to be grown again.
     pub(crate) fn shares_first(&self) -> bool {
         let known = &self.session.inputs.shared;
         let new = self.limitations.caveats.could_share.difference(known).count();
-        !self.uniting.begun && !self.grown && (1..=FEW_PAIRS).contains(&new)
+        !self.uniting.begun && (1..=FEW_PAIRS).contains(&new)
     }
 
     /// Follows all ways at once; what it finds is executed like any other input, and what it shows of the rest is kept as
