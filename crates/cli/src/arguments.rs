@@ -334,6 +334,10 @@ pub enum Criterion {
     EmptyElse,
     /// Every path but those that make fewer iterations of loops without a condition than another
     MaxIterations,
+    /// Every comparison of numbers with equal operands, and with neighbours below and above
+    Boundary,
+    /// Every branchwise_label(expression) of the source with a true expression
+    Labels,
 }
 
 impl From<Criterion> for branchwise_goals::Criterion {
@@ -357,6 +361,8 @@ impl From<Criterion> for branchwise_goals::Criterion {
             Criterion::MinimalAllDecisions => Self::MinimalAllDecisions,
             Criterion::EmptyElse => Self::EmptyElse,
             Criterion::MaxIterations => Self::MaxIterations,
+            Criterion::Boundary => Self::Boundary,
+            Criterion::Labels => Self::Labels,
         }
     }
 }

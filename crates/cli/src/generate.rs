@@ -63,7 +63,8 @@ fn run(
     if sources.is_empty() {
         return Ok(Vec::new());
     }
-    let workshop = Workshop::find()?;
+    let relations = criteria(arguments).contains(&Criterion::Boundary);
+    let workshop = Workshop::find()?.with_relations(relations);
     let settings = settings(arguments, config, interrupted);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);

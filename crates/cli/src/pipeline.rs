@@ -31,6 +31,8 @@ pub struct Member<'a> {
 pub struct Workshop {
     toolchain: Toolchain,
     tools: Tools,
+    /// Files are read with a probe at every comparison.
+    relations: bool,
 }
 
 impl Loaded {
@@ -46,7 +48,12 @@ impl Workshop {
     pub fn find() -> Result<Self, CliError> {
         let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
         let tools = Tools::find().map_err(|error| replay_error(&error))?;
-        Ok(Workshop { toolchain, tools })
+        Ok(Workshop { toolchain, tools, relations: false })
+    }
+
+    /// Reads files so that comparisons tell how their operands lie to each other.
+    pub fn with_relations(self, relations: bool) -> Self {
+        Workshop { relations, ..self }
     }
 
     /// What all files share, so that each can be linked with the others.
@@ -59,7 +66,11 @@ impl Workshop {
         // What the user declares of the results of a function is declared of a stub.
         let mut provided = member.neighbours.provided_to(member.index);
         provided.retain(|name| !config.stub_results.contains_key(name));
-        let mut unit = analyse(&self.toolchain, source, &config.declarations(), &provided)?;
+        let mut unit = match self.relations {
+            true => branchwise_frontend::analyse_relations(&self.toolchain, &source, &config.declarations(), &provided)
+                .map_err(|error| frontend_error(&error))?,
+            false => analyse(&self.toolchain, source, &config.declarations(), &provided)?,
+        };
         unit.map.stub_results = config.stub_results.clone();
         let folder =
             tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;

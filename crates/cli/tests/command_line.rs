@@ -117,6 +117,8 @@ fn help_of_generate() {
                       - minimal-all-decisions:  Both outcomes of every decision of the function itself, found breadth first
                       - empty-else:             Every path but those that skip all conditionals without an else where another does not
                       - max-iterations:         Every path but those that make fewer iterations of loops without a condition than another
+                      - boundary:               Every comparison of numbers with equal operands, and with neighbours below and above
+                      - labels:                 Every branchwise_label(expression) of the source with a true expression
 
                       [default: branch]
 
@@ -207,7 +209,7 @@ fn short_help_of_generate() {
                   --scope <SCOPE>          Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
                   --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
-                  --criterion <CRITERION>  What tests shall cover; several criteria are set apart by commas [default: branch] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations]
+                  --criterion <CRITERION>  What tests shall cover; several criteria are set apart by commas [default: branch] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels]
                   --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
               -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
                   --time <SECONDS>         Time for each function [default: 10]

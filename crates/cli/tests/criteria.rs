@@ -562,3 +562,110 @@ fn check_subsumed(function: &Json, stronger: &str, weaker: &str) {
         assert!(covered, "{stronger} misses {goal}");
     }
 }
+
+const BOUNDARIES: &str = "void branchwise_label(int);
+static int below(signed char c, unsigned b) { return !(c < b); }
+int unit(int a, unsigned char b, double d, float *f) {
+    int n = 0;
+    while (n < 3 && a >= n)
+        n++;
+    if (a == 2147483647 || d > 1.5)
+        n += 8;
+    if (f && *f <= 0.0f && b > 254)
+        n += 16;
+    branchwise_label(n == 27);
+    branchwise_label(n == 8 && b == 7);
+    branchwise_label(n == 9 && a > 0);
+    return n + (below(a, b) ? 1 : 0);
+}
+";
+
+#[test]
+fn a_comparison_has_equal_operands_and_neighbours() {
+    check(
+        BOUNDARIES,
+        "unit",
+        &["--criterion", "boundary", "--scope", "reachable"],
+        expect![[r#"
+            5 boundary n < 3: equal: covered
+            5 boundary n < 3: just below: covered
+            5 boundary n < 3: just above: infeasible
+            5 boundary a >= n: equal: covered
+            5 boundary a >= n: just below: covered
+            5 boundary a >= n: just above: covered
+            7 boundary a == 2147483647: equal: covered
+            7 boundary a == 2147483647: just below: covered
+            7 boundary a == 2147483647: just above: infeasible
+            7 boundary d > 1.5: equal: covered
+            7 boundary d > 1.5: just below: covered
+            7 boundary d > 1.5: just above: covered
+            9 boundary *f <= 0.0f: equal: covered
+            9 boundary *f <= 0.0f: just below: covered
+            9 boundary *f <= 0.0f: just above: covered
+            9 boundary b > 254: equal: covered
+            9 boundary b > 254: just below: covered
+            9 boundary b > 254: just above: covered
+            12 boundary n == 8: equal: covered
+            12 boundary n == 8: just below: infeasible
+            12 boundary n == 8: just above: covered
+            12 boundary b == 7: equal: covered
+            12 boundary b == 7: just below: covered
+            12 boundary b == 7: just above: covered
+            13 boundary n == 9: equal: covered
+            13 boundary n == 9: just below: covered
+            13 boundary n == 9: just above: covered
+            13 boundary a > 0: equal: covered
+            13 boundary a > 0: just below: infeasible
+            13 boundary a > 0: just above: infeasible
+        "#]],
+    );
+}
+
+#[test]
+fn a_label_of_the_user_is_a_goal() {
+    check(
+        BOUNDARIES,
+        "unit",
+        &["--criterion", "labels"],
+        expect![[r#"
+        11 label n == 27: covered
+        12 label n == 8 && b == 7: covered
+        13 label n == 9 && a > 0: infeasible
+    "#]],
+    );
+}
+
+/// What a comparison does at its boundary is what every input shows that reaches it: all of them are tried.
+#[test]
+fn boundaries_that_are_infeasible_never_happen() {
+    const PROGRAM: &str = "int unit(signed char a, signed char b) {
+    int n = 0;
+    if (a * 3 == b)
+        n = 1;
+    if (a + b > 100 && a < b - 50)
+        n = 2;
+    if ((unsigned char)(a ^ b) <= 2)
+        n = 3;
+    return n;
+}
+";
+    type Operands = fn(i32, i32) -> Option<(i32, i32)>;
+    let comparisons: [(&str, Operands); 4] = [
+        ("a * 3 == b", |a, b| Some((a * 3, b))),
+        ("a + b > 100", |a, b| Some((a + b, 100))),
+        ("a < b - 50", |a, b| (a + b > 100).then_some((a, b - 50))),
+        ("(unsigned char)(a ^ b) <= 2", |a, b| Some(((a ^ b) & 0xff, 2))),
+    ];
+    let json = goals(PROGRAM, "unit", &["--criterion", "boundary"]);
+    let inputs = || (-128..128).flat_map(|a| (-128..128).map(move |b| (a, b)));
+    let reported = json["functions"][0]["goals"].as_array().expect("goals");
+    assert_eq!(reported.len(), 3 * comparisons.len());
+    for (text, operands) in comparisons {
+        for (word, distance) in [("equal", 0), ("just below", -1), ("just above", 1)] {
+            let text = format!("{text}: {word}");
+            let happens = inputs().filter_map(|(a, b)| operands(a, b)).any(|(left, right)| left - right == distance);
+            let goal = reported.iter().find(|goal| goal["text"] == text.as_str()).expect("a goal for each");
+            assert_eq!(goal["verdict"], if happens { "covered" } else { "infeasible" }, "{text}");
+        }
+    }
+}

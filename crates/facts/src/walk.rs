@@ -145,6 +145,7 @@ impl Run<'_, '_> {
             Instruction::SetMemory { to, byte, size } => self.set_memory(state, to, byte, size),
             Instruction::MarkCondition { out, marker, value } => self.mark_condition(state, *out, *marker, value),
             Instruction::MarkSwitch { marker, value } => self.mark_switch(state, *marker, value),
+            Instruction::Probe { .. } => {}
             Instruction::Input { address, .. } | Instruction::VariadicStart { list: address } => {
                 self.smear(state, address);
             }

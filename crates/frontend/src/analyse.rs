@@ -22,6 +22,7 @@ use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
 use crate::preconditions::{self, Checks};
 use crate::preprocess::{clean_flags, coverage_dump, preprocess};
+use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::SyntaxTree;
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
@@ -34,6 +35,7 @@ pub(crate) fn analyse(
     source: &Source<'_>,
     declarations: &Declarations,
     provided: &BTreeSet<String>,
+    relations: bool,
 ) -> Result<Unit, FrontendError> {
     let cannot_read =
         |cause: std::io::Error| FrontendError::CannotRead { path: source.path.to_owned(), cause: cause.to_string() };
@@ -53,6 +55,7 @@ pub(crate) fn analyse(
         declarations,
         provided,
         set_statics: source.set_statics,
+        relations,
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || job.run());
@@ -73,6 +76,8 @@ struct Job<'a> {
     /// Names that other files define for this one.
     provided: &'a BTreeSet<String>,
     set_statics: bool,
+    /// Comparisons have probes.
+    relations: bool,
 }
 
 impl Job<'_> {
@@ -249,12 +254,18 @@ impl<'u> UnitBuilder<'_, 'u> {
         let mut shared = Shared { files: &mut self.files, markers: &mut self.map.markers, macros: &self.macros };
         let plan = plan(function, &views, &conditions, regions, &mut shared);
         self.insertions.extend(marking::insertions(&body.tree, &conditions, &plan, text));
+        let sites = probes::sites(&body.tree, &plan, self.job.relations);
+        self.insertions.extend(probes::insertions(&body.tree, &sites, self.map.probes.next_id()));
         let user_function = body.original.as_ref().map(|(function, _)| *function);
         self.points.extend(columns::head_points(&mut self.files, body.function, user_function));
         self.points.extend(columns::points(&views, &mut self.files));
         let (start, end) = self.extent(body);
         let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers);
         let flow = builder.build(&body.function.spelling(), start, end);
+        let placed = (&self.map.markers, flow.calls.as_slice());
+        for probe in probes::probes(&views, &mut self.files, &sites, function, placed) {
+            self.map.probes.push(probe);
+        }
         (plan, flow)
     }
 

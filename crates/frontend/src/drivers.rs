@@ -16,6 +16,7 @@ use crate::preconditions;
 pub(crate) const PRELUDE: &str = "\
 extern int __bw_condition(unsigned, int) __attribute__((nothrow, leaf));
 extern void __bw_switch(unsigned, long long) __attribute__((nothrow, leaf));
+extern int __bw_probe(unsigned, int) __attribute__((nothrow, leaf));
 extern void __bw_input(void *, unsigned);
 extern void __bw_output(const void *, unsigned, unsigned long);
 extern void __bw_feed(void *, unsigned, unsigned long);

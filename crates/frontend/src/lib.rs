@@ -24,6 +24,7 @@ mod places;
 mod plan;
 mod preconditions;
 mod preprocess;
+mod probes;
 mod signatures;
 mod stubs;
 mod syntax;
@@ -89,7 +90,17 @@ pub fn analyse_linked(
     declarations: &Declarations,
     provided: &BTreeSet<String>,
 ) -> Result<Unit, FrontendError> {
-    analyse::analyse(toolchain, source, declarations, provided)
+    analyse::analyse(toolchain, source, declarations, provided, false)
+}
+
+/// The same with a probe at every comparison of numbers that is a condition.
+pub fn analyse_relations(
+    toolchain: &Toolchain,
+    source: &Source<'_>,
+    declarations: &Declarations,
+    provided: &BTreeSet<String>,
+) -> Result<Unit, FrontendError> {
+    analyse::analyse(toolchain, source, declarations, provided, true)
 }
 
 /// Compiles the marked text to LLVM bitcode, unoptimised but ready to be optimised.

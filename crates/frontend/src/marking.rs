@@ -29,11 +29,11 @@ impl Insertion {
     }
 }
 
-fn opening(offset: u32, rank: i64, text: String) -> Insertion {
+pub(crate) fn opening(offset: u32, rank: i64, text: String) -> Insertion {
     Insertion { offset, order: (true, rank), text }
 }
 
-fn closing(offset: u32, rank: i64, text: String) -> Insertion {
+pub(crate) fn closing(offset: u32, rank: i64, text: String) -> Insertion {
     Insertion { offset, order: (false, -rank), text }
 }
 
@@ -42,7 +42,7 @@ fn outer_rank(id: SyntaxId) -> i64 {
     2 * i64::from(id.0)
 }
 
-fn inner_rank(id: SyntaxId) -> i64 {
+pub(crate) fn inner_rank(id: SyntaxId) -> i64 {
     2 * i64::from(id.0) + 1
 }
 

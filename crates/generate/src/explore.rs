@@ -13,9 +13,7 @@ use branchwise_replay::TestCase;
 use branchwise_search::{
     Branch, Candidate, Choice, DepthFirst, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
 };
-use branchwise_symbolic::{
-    Alternative, AlternativeKind, Caveats, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
-};
+use branchwise_symbolic::{Alternative, AlternativeKind, Caveats, Decision, Path, PathEnd, RunLimits, Session, Site};
 
 use crate::alarm::Alarm;
 use crate::case::test_case;
@@ -23,8 +21,10 @@ use crate::footprint::Footprint;
 use crate::result::TreeWork;
 use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
 
+mod ends;
 mod faults;
 mod paths;
+mod questions;
 mod returns;
 mod seeds;
 mod trees;
@@ -32,6 +32,7 @@ mod unite;
 
 pub(crate) use faults::FaultRecord;
 use faults::Suspects;
+use questions::Questions;
 use seeds::Named;
 use unite::Uniting;
 
@@ -297,6 +298,7 @@ pub(crate) struct Exploration<'a, 'p> {
     findings: FindingsMode,
     record: &'a mut FaultRecord,
     suspects: Suspects,
+    questions: Questions,
     /// Bounds on the size of an input that paths may meet, and those that one has met.
     cuts: HashSet<Cut>,
     known_cuts: HashSet<Cut>,
@@ -363,6 +365,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             findings: budget.settings.findings,
             record: found.faults,
             suspects: Suspects::default(),
+            questions: Questions::default(),
             cuts: HashSet::new(),
             known_cuts: HashSet::new(),
             bounds,
@@ -395,6 +398,9 @@ impl<'a, 'p> Exploration<'a, 'p> {
                     break;
                 }
                 self.unite(budget, on_goals);
+                continue;
+            }
+            if self.ask(budget, on_goals) {
                 continue;
             }
             let solved = match self.next_candidate() {
@@ -452,6 +458,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             };
             self.obstacle(ObstacleKind::Unsolved { condition, reason }, candidate);
         }
+        self.note_unasked(&rest);
         for candidate in self.remaining() {
             self.obstacle(rest.clone(), candidate);
         }
@@ -614,6 +621,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, cut, model: model.clone() });
         }
         self.suspect(path, &inserted, model);
+        self.question(path, &inserted, model);
         inserted
     }
 
@@ -681,45 +689,6 @@ impl<'a, 'p> Exploration<'a, 'p> {
         if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
             let positions = self.positions_left_by(&path.end, &path.end_positions);
             self.limitations.add(kind, GOING_ON, &positions);
-        }
-    }
-
-    /// From where the rest is open that the end of a path left unexplored.
-    fn positions_left_by(&self, end: &PathEnd, positions: &[branchwise_symbolic::Position]) -> Vec<Position> {
-        match self.outgrows_a_variable(end) {
-            // As no test was made of it, what it reached on its way there is as open as what lies behind.
-            true => vec![Position { function: self.session.function, after: None }],
-            false => positions.iter().map(position).collect(),
-        }
-    }
-
-    /// What was left unexplored behind the end of a path.
-    fn obstacle_at_end(&self, end: &PathEnd, budget: &Budget<'_>) -> Option<ObstacleKind> {
-        let cut = |what: String, limit: u64| Some(ObstacleKind::Cut(Bound { what, limit }));
-        match end {
-            PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Rejected => None,
-            PathEnd::Interrupted => Some(ObstacleKind::OutOfBudget),
-            PathEnd::MemoryLimit => Some(ObstacleKind::OutOfMemory { megabytes: budget.settings.memory_megabytes }),
-            PathEnd::Fault(fault) if fault.kind == FaultKind::UninitialisedRead => {
-                Some(ObstacleKind::Uninitialised { location: fault.location })
-            }
-            PathEnd::Fault(_) => None,
-            PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
-            PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
-            PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),
-            PathEnd::StreamBound { shape: None, bound, .. } => {
-                cut("bytes and numbers of standard input".to_string(), *bound)
-            }
-            PathEnd::StreamBound { shape: Some(shape), bound, .. } => {
-                let name = &self.session.inputs.shape(*shape).name;
-                cut(format!("bytes and numbers of stream '{name}'"), *bound)
-            }
-            PathEnd::SizeBound { shape, elements, .. } => {
-                cut(format!("elements of '{}'", self.session.inputs.shape(*shape).name), *elements)
-            }
-            PathEnd::Unsupported { what, location } => {
-                Some(ObstacleKind::Unsupported { what: what.clone(), location: *location })
-            }
         }
     }
 
@@ -792,8 +761,4 @@ pub(crate) fn can_follow(
 
 fn position(position: &branchwise_symbolic::Position) -> Position {
     Position { function: position.function, after: position.after }
-}
-
-fn at(location: Option<Location>) -> String {
-    location.map_or(String::new(), |location| format!(" at line {}", location.line))
 }

@@ -43,7 +43,7 @@ pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Tr
         PathEnd::Exited { .. } => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
     };
-    Trace { calls, events: &path.events, end }
+    Trace { calls, events: &path.events, readings: &path.readings, end }
 }
 
 fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observation) -> Trace<'a> {
@@ -54,7 +54,12 @@ fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observatio
         NativeEnd::Exited(_) => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
     };
-    Trace { calls, events, end }
+    // What is behind the last event that counts may not count either.
+    let readings = match events.len() < native.events.len() {
+        true => &native.readings[..native.readings.len().min(path.readings.len())],
+        false => &native.readings,
+    };
+    Trace { calls, events, readings, end }
 }
 
 /// How many events of a native run count: where a value that was never written decides, another build takes other ways.
@@ -114,6 +119,7 @@ impl Comparison<'_> {
         let ended = matches!(self.predicted.end, PathEnd::Returned | PathEnd::Exited { .. }) && !self.native.truncated;
         self.map_disagreement()
             .or_else(|| self.event_disagreement(ended))
+            .or_else(|| self.reading_disagreement(ended))
             .or_else(|| self.end_disagreement())
             .or_else(|| self.output_disagreement())
     }
@@ -136,6 +142,13 @@ impl Comparison<'_> {
             predicted.len() <= native.len() || self.native.truncated
         };
         (!fits).then_some(lengths)
+    }
+
+    fn reading_disagreement(&self, complete: bool) -> Option<String> {
+        let (predicted, native) = (&self.predicted.readings, &self.native.readings);
+        let both = predicted.len().min(native.len());
+        let fits = predicted[..both] == native[..both] && (!complete || predicted.len() == native.len());
+        (!fits).then(|| format!("predicted answers of probes {predicted:?}, native {native:?}"))
     }
 
     fn end_disagreement(&self) -> Option<String> {

@@ -90,7 +90,7 @@ impl Judge<'_> {
 
     /// Why a path may have reached a goal unnoticed, where whole traces tell and not events.
     fn why_unseen(&self, id: GoalId, goal: &Goal) -> Option<&'static str> {
-        if goal.is_an_event() {
+        if goal.is_an_event() || goal.reading().is_some() {
             return None;
         }
         let any = |what: &dyn Fn(&Limitations) -> bool| self.rounds.iter().any(what);

@@ -3,7 +3,7 @@
 //! The log has the outcomes of conditions and switches and nothing else. Between two of them the graphs leave one way, as
 //! long as every call is one of a function that is here, so the log determines which nodes ran and in which activation.
 
-use branchwise_program::map::Event;
+use branchwise_program::map::{Event, Reading};
 use branchwise_program::{FunctionId, Id, NodeId};
 
 use crate::ahead::Point;
@@ -15,6 +15,8 @@ pub struct Trace<'a> {
     /// The functions that the test calls, the unit under test last.
     pub calls: &'a [FunctionId],
     pub events: &'a [Event],
+    /// What probes answered.
+    pub readings: &'a [Reading],
     pub end: TraceEnd,
 }
 

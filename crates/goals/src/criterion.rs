@@ -21,6 +21,8 @@ pub enum Criterion {
     MinimalAllDecisions,
     EmptyElse,
     MaxIterations,
+    Boundary,
+    Labels,
 }
 
 impl Criterion {
@@ -45,6 +47,8 @@ impl Criterion {
             Criterion::MinimalAllDecisions => "minimal-all-decisions",
             Criterion::EmptyElse => "empty-else",
             Criterion::MaxIterations => "max-iterations",
+            Criterion::Boundary => "boundary",
+            Criterion::Labels => "labels",
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a test shall do, and what a trace must contain to do it.
 
-use branchwise_program::map::{Event, Map, Place};
+use branchwise_program::map::{Event, Map, Place, Reading};
 use branchwise_program::{FunctionId, Id, MarkerId, NodeId};
 
 use crate::Criterion;
@@ -46,6 +46,10 @@ pub enum GoalKind {
     Combination,
     /// A condition alone makes its decision true, and false.
     Effect,
+    /// The operands of a comparison are equal, or neighbours.
+    Boundary,
+    /// A label of the user holds.
+    UserLabel,
     /// A path from entry to end, as abstract as its criterion.
     Path,
     /// Any path that is not among the goals.
@@ -74,6 +78,8 @@ pub enum Needs {
     Evaluation(Vec<Event>),
     /// Both evaluations of one of these pairs, in the same test or in different ones.
     Pairs(Vec<(Vec<Event>, Vec<Event>)>),
+    /// A probe of this node has this answer, and no more.
+    Reading { reading: Reading, node: NodeId },
     /// It is a whole path, or all that are left.
     Path,
 }
@@ -92,6 +98,8 @@ impl GoalKind {
             GoalKind::Loop(..) => "loop",
             GoalKind::Combination => "combination",
             GoalKind::Effect => "effect",
+            GoalKind::Boundary => "boundary",
+            GoalKind::UserLabel => "label",
             GoalKind::Path => "path",
             GoalKind::OtherPaths => "other_paths",
         }
@@ -104,7 +112,7 @@ impl Goal {
         match &self.needs {
             Needs::Outcome(marker) => event.marker == *marker && self.is_taken(event.outcome) == self.outcome,
             Needs::AnyOf(events) => events.contains(&event),
-            Needs::Trace { .. } | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Path => false,
+            Needs::Trace { .. } | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Reading { .. } | Needs::Path => false,
         }
     }
 
@@ -119,7 +127,9 @@ impl Goal {
     pub fn helped_by(&self, event: Event) -> bool {
         match &self.needs {
             Needs::Trace { events, .. } | Needs::Evaluation(events) => events.contains(&event),
-            Needs::Outcome(_) | Needs::AnyOf(_) | Needs::Pairs(_) | Needs::Path => self.reached_by(event),
+            Needs::Outcome(_) | Needs::AnyOf(_) | Needs::Pairs(_) | Needs::Reading { .. } | Needs::Path => {
+                self.reached_by(event)
+            }
         }
     }
 
@@ -127,7 +137,7 @@ impl Goal {
     pub fn markers(&self) -> Vec<MarkerId> {
         let mut markers = match &self.needs {
             Needs::Outcome(marker) => return vec![*marker],
-            Needs::Pairs(_) | Needs::Path => return Vec::new(),
+            Needs::Pairs(_) | Needs::Reading { .. } | Needs::Path => return Vec::new(),
             Needs::AnyOf(events) | Needs::Trace { events, .. } | Needs::Evaluation(events) => {
                 events.iter().map(|event| event.marker).collect::<Vec<_>>()
             }
@@ -141,6 +151,7 @@ impl Goal {
     pub fn nodes(&self) -> &[NodeId] {
         match &self.needs {
             Needs::Trace { nodes, .. } => nodes,
+            Needs::Reading { node, .. } => std::slice::from_ref(node),
             _ => &[],
         }
     }
@@ -149,6 +160,7 @@ impl Goal {
     pub fn needed_nodes(&self) -> Option<&[NodeId]> {
         match &self.needs {
             Needs::Trace { events, nodes } if events.is_empty() && !nodes.is_empty() => Some(nodes),
+            Needs::Reading { .. } => Some(self.nodes()),
             _ => None,
         }
     }
@@ -156,6 +168,14 @@ impl Goal {
     /// A single event tells whether it is reached.
     pub fn is_an_event(&self) -> bool {
         matches!(self.needs, Needs::Outcome(_) | Needs::AnyOf(_))
+    }
+
+    /// The answer of a probe that reaches it.
+    pub fn reading(&self) -> Option<Reading> {
+        match self.needs {
+            Needs::Reading { reading, .. } => Some(reading),
+            _ => None,
+        }
     }
 
     /// Whether no way of its function's graph leads to anything that reaches it.

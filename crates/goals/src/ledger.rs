@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use branchwise_program::map::{Event, Map};
-use branchwise_program::{FunctionId, MarkerId, NodeId};
+use branchwise_program::map::{Event, Map, Reading};
+use branchwise_program::{FunctionId, MarkerId, NodeId, ProbeId};
 
 use crate::course::Trace;
 use crate::observer::Observer;
@@ -21,6 +21,7 @@ pub struct Ledger {
     /// What a search tries first; all, unless it is told otherwise.
     aimed: Vec<bool>,
     by_marker: BTreeMap<MarkerId, Vec<GoalId>>,
+    by_reading: BTreeMap<Reading, Vec<GoalId>>,
     open: usize,
     observer: Option<Observer>,
     paths: Vec<Paths>,
@@ -54,7 +55,9 @@ impl Ledger {
     /// Events alone tell whether these goals are reached; what needs more is never.
     pub fn new(goals: Vec<Goal>) -> Self {
         let mut by_marker: BTreeMap<MarkerId, Vec<GoalId>> = BTreeMap::new();
+        let mut by_reading: BTreeMap<Reading, Vec<GoalId>> = BTreeMap::new();
         for (index, goal) in goals.iter().enumerate() {
+            goal.reading().into_iter().for_each(|it| by_reading.entry(it).or_default().push(GoalId(index as u32)));
             for marker in goal.markers() {
                 by_marker.entry(marker).or_default().push(GoalId(index as u32));
             }
@@ -66,6 +69,7 @@ impl Ledger {
             open: goals.len(),
             goals,
             by_marker,
+            by_reading,
             observer: None,
             paths: Vec::new(),
             effects: Vec::new(),
@@ -156,6 +160,18 @@ impl Ledger {
         candidates.iter().copied().filter(move |&id| self.goal(id).reached_by(event))
     }
 
+    /// The goals that this answer of a probe reaches.
+    fn answered_by(&self, reading: Reading) -> impl Iterator<Item = GoalId> {
+        self.by_reading.get(&reading).into_iter().flatten().copied()
+    }
+
+    /// The answers of a probe that would reach goals which are open.
+    pub fn wanted_of(&self, probe: ProbeId) -> Vec<u32> {
+        let readings = self.by_reading.range(Reading { probe, value: 0 }..=Reading { probe, value: u32::MAX });
+        let wanted = readings.filter(|(_, goals)| goals.iter().any(|&id| !self.is_closed(id)));
+        wanted.map(|(reading, _)| reading.value).collect()
+    }
+
     /// What two goals show together.
     pub fn effects(&self) -> &[Effect] {
         &self.effects
@@ -231,6 +247,11 @@ impl Ledger {
     /// Notes a whole trace.
     pub fn note_trace(&mut self, trace: &Trace<'_>) -> Noted {
         let mut noted = Noted { fresh: self.note(trace.events), ..Noted::default() };
+        for &reading in trace.readings {
+            let fresh: Vec<GoalId> = self.answered_by(reading).filter(|&id| !self.is_reached(id)).collect();
+            fresh.iter().for_each(|&id| self.reach(id));
+            noted.fresh.extend(fresh);
+        }
         if let Some(observed) = self.observer.as_ref().map(|observer| observer.observe(trace)) {
             (noted.lost, noted.unseen, noted.doubtful) = (observed.lost, observed.unseen, observed.doubtful);
             for id in observed.goals {
@@ -280,6 +301,7 @@ impl Ledger {
     /// All goals that a trace reaches.
     pub fn reached_by_trace(&self, trace: &Trace<'_>) -> BTreeSet<GoalId> {
         let mut reached: BTreeSet<GoalId> = trace.events.iter().flat_map(|&event| self.reached_by(event)).collect();
+        reached.extend(trace.readings.iter().flat_map(|&reading| self.answered_by(reading)));
         let observed = self.observer.as_ref().map(|observer| observer.observe(trace));
         reached.extend(observed.into_iter().flat_map(|observed| observed.goals));
         reached.extend(self.paths.iter().filter_map(|paths| paths.reached(trace)));

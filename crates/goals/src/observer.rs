@@ -57,7 +57,7 @@ struct Activation {
 impl Observer {
     /// `None` where events alone tell of every goal.
     pub fn of(map: &Map, graphs: &Arc<Graphs>, goals: &[Goal]) -> Option<Self> {
-        if goals.iter().all(Goal::is_an_event) {
+        if goals.iter().all(|goal| goal.is_an_event() || goal.reading().is_some()) {
             return None;
         }
         let (nodes, calls, loops, evaluations, formulas) = Default::default();
@@ -68,6 +68,9 @@ impl Observer {
             if let Needs::Evaluation(events) = &goal.needs {
                 observer.evaluations.entry(events.clone()).or_default().push(id);
                 observer.watch_decision(map, goal.function, events);
+                continue;
+            }
+            if goal.reading().is_some() {
                 continue;
             }
             match (goal.kind, goal.nodes().first()) {

@@ -2,6 +2,7 @@
 
 use branchwise_program::map::{
     CallSite, Decision, DecisionKind, Event, Function, LabelValues, Loop, LoopKind, Map, MarkerKind, NodeKind, Place,
+    Probe, ProbeKind, Reading,
 };
 use branchwise_program::{FunctionId, MarkerId, NodeId};
 
@@ -27,6 +28,8 @@ pub fn goals(map: &Map, function: FunctionId, criterion: Criterion) -> Vec<Goal>
         Criterion::McdcMasking => [maker.combinations(), maker.effects(Cause::Masking)].concat(),
         Criterion::MinimalAllConditions => [maker.conditions(), maker.switches()].concat(),
         Criterion::MinimalAllDecisions => maker.decisions(),
+        Criterion::Boundary => maker.boundaries(),
+        Criterion::Labels => maker.labels(),
         // Their goals are found while paths are executed.
         Criterion::AllPaths
         | Criterion::KPath
@@ -159,6 +162,32 @@ impl Maker<'_> {
         let name = |call: &CallSite| call.callee.clone().map_or("through a pointer".to_string(), |it| it + "()");
         let goal = |call: &CallSite| self.node_goal(GoalKind::Call, call.node, call.place, name(call));
         self.function.calls.iter().map(goal).collect()
+    }
+
+    fn boundaries(&self) -> Vec<Goal> {
+        let relations =
+            [(Probe::EQUAL, "equal"), (Probe::BELOW, "just below"), (Probe::ABOVE, "just above")].into_iter();
+        self.readings(ProbeKind::Relation, GoalKind::Boundary, |text| {
+            let goal = |(value, word): (u32, &str)| (value, format!("{text}: {word}"));
+            relations.clone().map(goal).collect()
+        })
+    }
+
+    fn labels(&self) -> Vec<Goal> {
+        self.readings(ProbeKind::Label, GoalKind::UserLabel, |text| vec![(1, text.to_string())])
+    }
+
+    /// The goals of all probes of a kind: the answers that are asked for, with their texts.
+    fn readings(&self, kind: ProbeKind, goal: GoalKind, answers: impl Fn(&str) -> Vec<(u32, String)>) -> Vec<Goal> {
+        let own = self.map.probes.iter().filter(|(_, probe)| probe.function == self.id && probe.kind == kind);
+        let goals = own.flat_map(|(id, probe)| {
+            let of_answer = |(value, text): (u32, String)| {
+                let needs = Needs::Reading { reading: Reading { probe: id, value }, node: probe.node };
+                self.goal(goal, None, probe.place, text, needs)
+            };
+            answers(&probe.text).into_iter().map(of_answer).collect::<Vec<_>>()
+        });
+        goals.collect()
     }
 
     fn loops(&self) -> Vec<Goal> {

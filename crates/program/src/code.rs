@@ -4,7 +4,7 @@
 //! and vectors are flattened into several registers. Address computations are folded to base + Σ index·scale +
 //! constant, and phis are copies on edges. Arithmetic wraps; the `no_signed_wrap` flag remembers where C forbids it.
 
-use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, RegisterId};
+use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, ProbeId, RegisterId};
 
 #[derive(Debug, Clone, Default)]
 pub struct Code {
@@ -125,6 +125,11 @@ pub enum Instruction {
         marker: MarkerId,
         value: Operand,
     },
+    /// A probe: `value` (32 bits) is its answer.
+    Probe {
+        probe: ProbeId,
+        value: Operand,
+    },
     /// The driver asks for an input and wants its bytes at `address`.
     Input {
         index: u32,
@@ -178,6 +183,7 @@ impl Instruction {
             | Instruction::CopyMemory { .. }
             | Instruction::SetMemory { .. }
             | Instruction::MarkSwitch { .. }
+            | Instruction::Probe { .. }
             | Instruction::Input { .. }
             | Instruction::Feed { .. }
             | Instruction::Assume { .. }
@@ -220,7 +226,9 @@ impl Instruction {
             }
             Instruction::CopyMemory { to, from, size } => [to, from, size].into_iter().for_each(visit),
             Instruction::SetMemory { to, byte, size } => [to, byte, size].into_iter().for_each(visit),
-            Instruction::MarkCondition { value, .. } | Instruction::MarkSwitch { value, .. } => visit(value),
+            Instruction::MarkCondition { value, .. }
+            | Instruction::MarkSwitch { value, .. }
+            | Instruction::Probe { value, .. } => visit(value),
             Instruction::Assume { condition } => visit(condition),
             Instruction::Unsupported { .. } => {}
         }

@@ -177,6 +177,7 @@ impl Display for Named<'_, &Instruction> {
                 write!(f, "set_memory {} byte {} size {}", name(to), name(byte), name(size))
             }
             Instruction::MarkCondition { out, marker, value } => write!(f, "{out} = mark {marker} {}", name(value)),
+            Instruction::Probe { probe, value } => write!(f, "probe {probe} {}", name(value)),
             Instruction::MarkSwitch { marker, value } => write!(f, "mark_switch {marker} {}", name(value)),
             Instruction::Input { index, address } => write!(f, "input {index} at {}", name(address)),
             Instruction::Feed { feed, address, size } => write!(f, "{feed} at {} size {size}", name(address)),

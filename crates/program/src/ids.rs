@@ -50,6 +50,8 @@ ids! {
     FunctionId, "fn";
     /// A marker: a leaf condition or a switch, numbered as in the marked source.
     MarkerId, "m";
+    /// A probe, numbered as in the marked source.
+    ProbeId, "probe";
     /// A sequence of values that the program asks for while it runs.
     FeedId, "feed";
     /// A function that a function pointer among the inputs may point to.

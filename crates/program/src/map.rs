@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::types::TypeTable;
-use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, TypeId};
+use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, ProbeId, TypeId};
 
 /// The map of one translation unit.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +15,8 @@ pub struct Map {
     pub functions: IdVec<FunctionId, Function>,
     /// Indexed by the number that the marked source carries.
     pub markers: IdVec<MarkerId, Marker>,
+    /// The same for probes.
+    pub probes: IdVec<ProbeId, Probe>,
     /// What stubs ask for, by the number that their generated text carries.
     pub feeds: IdVec<FeedId, Feed>,
     /// What function pointers among the inputs may point to, by the number in the generated table.
@@ -346,6 +348,42 @@ impl Marker {
         let taken = labels.iter().position(matches).or_else(default).unwrap_or(labels.len());
         Some(taken as u32)
     }
+}
+
+/// A question about values that the marked text answers when it runs there. The answer decides nothing.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    pub function: FunctionId,
+    /// The node of the function's control-flow graph that asks.
+    pub node: NodeId,
+    pub kind: ProbeKind,
+    /// The comparison or label as the user wrote it.
+    pub text: String,
+    pub place: Place,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// How the operands of a comparison lie to each other, one of [`Probe::EQUAL`], [`Probe::BELOW`], [`Probe::ABOVE`]; 0:
+    /// farther apart.
+    Relation,
+    /// Whether a label of the user holds: 1 if it does.
+    Label,
+}
+
+impl Probe {
+    pub const EQUAL: u32 = 1;
+    /// The left operand is the neighbour below the right one.
+    pub const BELOW: u32 = 2;
+    /// The left operand is the neighbour above the right one.
+    pub const ABOVE: u32 = 4;
+}
+
+/// A probe had this answer.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reading {
+    pub probe: ProbeId,
+    pub value: u32,
 }
 
 /// A condition of the source taken apart at `&&`, `||`, `!` and parentheses.

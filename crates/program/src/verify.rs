@@ -78,6 +78,9 @@ fn verify_map(program: &Program) -> Verified {
     for (id, marker) in map.markers.iter() {
         verify_marker(map, marker).map_err(|error| error.within(format!("marker {id}")))?;
     }
+    for (id, probe) in map.probes.iter() {
+        verify_probe(map, probe).map_err(|error| error.within(id.to_string()))?;
+    }
     for function in map.functions.values() {
         let place = format!("function {} of the map", function.name);
         verify_map_function(program, function).map_err(|error| error.within(place))?;
@@ -90,6 +93,12 @@ fn verify_marker(map: &Map, marker: &crate::map::Marker) -> Verified {
     known(&function.cfg.nodes, marker.node)?;
     known(&map.files, marker.place.file)?;
     known(&map.files, marker.spelled.file).map(|_| ())
+}
+
+fn verify_probe(map: &Map, probe: &crate::map::Probe) -> Verified {
+    let function = known(&map.functions, probe.function)?;
+    known(&function.cfg.nodes, probe.node)?;
+    known(&map.files, probe.place.file).map(|_| ())
 }
 
 fn verify_map_function(program: &Program, function: &crate::map::Function) -> Verified {
@@ -309,6 +318,10 @@ impl<'a> FunctionVerifier<'a> {
             Instruction::MarkSwitch { marker, value } => {
                 self.marker(*marker, true)?;
                 self.operand(value, 64)
+            }
+            Instruction::Probe { probe, value } => {
+                known(&self.program.map.probes, *probe)?;
+                self.operand(value, 32)
             }
             Instruction::Input { index, address } => {
                 self.input(*index)?;

@@ -228,9 +228,20 @@ pub(crate) struct RawResult {
 
 #[derive(Debug, Copy, Clone)]
 pub(crate) struct RawEntry {
-    pub marker: u32,
-    pub is_switch: bool,
+    /// Of the marker or probe.
+    pub number: u32,
+    pub kind: EntryKind,
     pub value: i64,
+}
+
+/// Who wrote an entry of the log.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    Condition,
+    Switch,
+    Probe,
+    /// A wild pointer.
+    Damaged,
 }
 
 #[derive(Debug)]
@@ -293,7 +304,13 @@ fn read_test(from: &mut impl Read) -> Option<RawResult> {
 
 fn read_entry(bytes: &[u8]) -> RawEntry {
     let (head, value) = (le_word(&bytes[..8]), le_word(&bytes[8..16]));
-    RawEntry { marker: head as u32, is_switch: head >> 32 != 0, value: value as i64 }
+    let kind = match head >> 32 {
+        0 => EntryKind::Condition,
+        1 => EntryKind::Switch,
+        2 => EntryKind::Probe,
+        _ => EntryKind::Damaged,
+    };
+    RawEntry { number: head as u32, kind, value: value as i64 }
 }
 
 /// A wild write of the unit may have damaged the outputs; what follows the damage is dropped.

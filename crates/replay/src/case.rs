@@ -1,6 +1,6 @@
 //! A test case as bytes with pointers, and what was observed when it ran.
 
-use branchwise_program::map::Event;
+use branchwise_program::map::{Event, Reading};
 use branchwise_program::{CallableId, FunctionId, TypeId};
 
 /// A call of a unit under test, after the calls that lead to the state it needs.
@@ -109,6 +109,8 @@ pub struct Observation {
     pub end: NativeEnd,
     /// The marker log.
     pub events: Vec<Event>,
+    /// The answers of probes, from the same log.
+    pub readings: Vec<Reading>,
     /// The log was full: `events` is a prefix of what happened.
     pub truncated: bool,
     /// The function's result (`None` for `void` or when it did not return). Pointers into input objects are resolved,

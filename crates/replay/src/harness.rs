@@ -44,6 +44,8 @@ pub struct Harness {
     executables: Arc<Executables>,
     pub(crate) types: Arc<TypeTable>,
     pub(crate) markers: Arc<IdVec<MarkerId, Marker>>,
+    /// How many there are.
+    pub(crate) probes: u32,
     pub(crate) units: Arc<IdVec<FunctionId, Unit>>,
     /// The type of each feed.
     feeds: Arc<[TypeId]>,
@@ -90,6 +92,7 @@ impl Harness {
             executables: Arc::new(executables),
             types: Arc::new(sources.map.types.clone()),
             markers: Arc::new(sources.map.markers.clone()),
+            probes: sources.map.probes.len() as u32,
             units: Arc::new(units),
             feeds: sources.map.feeds.values().map(|feed| feed.type_id).collect(),
             callables: sources.map.callables.len() as u32,
@@ -114,6 +117,7 @@ impl Harness {
             executables: Arc::clone(&self.executables),
             types: Arc::clone(&self.types),
             markers: Arc::clone(&self.markers),
+            probes: self.probes,
             units: Arc::clone(&self.units),
             feeds: Arc::clone(&self.feeds),
             callables: self.callables,

@@ -1,19 +1,20 @@
 //! From what the native side reports to an [`Observation`].
 
-use branchwise_program::MarkerId;
-use branchwise_program::map::{Event, Marker, MarkerKind};
+use branchwise_program::map::{Event, Marker, MarkerKind, Reading};
+use branchwise_program::{MarkerId, ProbeId};
 
 use crate::Harness;
-use crate::batch::{RawEntry, RawOutput, RawPlace, RawResult, le_word};
+use crate::batch::{EntryKind, RawEntry, RawOutput, RawPlace, RawResult, le_word};
 use crate::case::{Blob, ForeignPointer, NativeEnd, Observation, TestCase, Within};
 use crate::layout::{Placement, Shape};
 
 impl Harness {
     pub(crate) fn observation(&mut self, case: &TestCase, placement: &Placement, raw: RawResult) -> Observation {
-        let (events, damaged) = self.events(&raw.log);
+        let (events, readings, damaged) = self.log(&raw.log);
         let mut observation = Observation {
             end: raw.end,
             events,
+            readings,
             truncated: raw.truncated || damaged,
             result: None,
             inputs_after: vec![None; case.inputs.len()],
@@ -28,16 +29,20 @@ impl Harness {
     }
 
     /// An entry that no marker writes is the work of a wild pointer: the log is good up to there.
-    fn events(&self, log: &[RawEntry]) -> (Vec<Event>, bool) {
-        let mut events = Vec::with_capacity(log.len());
+    fn log(&self, log: &[RawEntry]) -> (Vec<Event>, Vec<Reading>, bool) {
+        let (mut events, mut readings) = (Vec::with_capacity(log.len()), Vec::new());
         for entry in log {
-            let id = MarkerId(entry.marker);
+            if entry.kind == EntryKind::Probe && entry.number < self.probes {
+                readings.push(Reading { probe: ProbeId(entry.number), value: entry.value as u32 });
+                continue;
+            }
+            let id = MarkerId(entry.number);
             let Some(outcome) = self.markers.get(id).and_then(|marker| outcome_of(marker, entry)) else {
-                return (events, true);
+                return (events, readings, true);
             };
             events.push(Event { marker: id, outcome });
         }
-        (events, false)
+        (events, readings, false)
     }
 
     fn add_outputs(
@@ -97,8 +102,8 @@ fn place_of(what: RawPlace) -> Option<Within> {
 
 fn outcome_of(marker: &Marker, entry: &RawEntry) -> Option<u32> {
     match &marker.kind {
-        MarkerKind::Condition { .. } if !entry.is_switch => Some(u32::from(entry.value != 0)),
-        MarkerKind::Switch { bits, signed, .. } if entry.is_switch => {
+        MarkerKind::Condition { .. } if entry.kind == EntryKind::Condition => Some(u32::from(entry.value != 0)),
+        MarkerKind::Switch { bits, signed, .. } if entry.kind == EntryKind::Switch => {
             marker.switch_outcome(switch_value(entry.value, *bits, *signed))
         }
         _ => None,

@@ -87,13 +87,13 @@ static int results;
 
 /* ---- what the unit calls ---- */
 
-static inline void record(uint32_t marker, uint32_t is_switch, int64_t value) {
+static inline void record(uint32_t marker, uint32_t kind, int64_t value) {
     uint64_t at = shared->log_count;
     if (at >= header->log_entries) {
         shared->truncated = 1;
         return;
     }
-    log_entries[at] = (struct entry){marker, is_switch, value};
+    log_entries[at] = (struct entry){marker, kind, value};
     shared->log_count = at + 1;
 }
 
@@ -103,6 +103,11 @@ int __bw_condition(unsigned marker, int value) {
 }
 
 void __bw_switch(unsigned marker, long long value) { record(marker, 1, value); }
+
+int __bw_probe(unsigned probe, int value) {
+    record(probe, 2, value);
+    return value;
+}
 
 static void fail(uint64_t why) {
     shared->failure = why;

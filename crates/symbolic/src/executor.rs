@@ -13,6 +13,7 @@ use crate::inputs::ShapeId;
 use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::possible::PossibleFaults;
+use crate::probes::Probes;
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::Streams;
 use crate::value::{ObjectId, Pointer, Value};
@@ -68,6 +69,7 @@ pub(crate) struct Executor<'s, 'p> {
     pub wrote_files: bool,
     pub notes: Notes,
     pub possible: PossibleFaults,
+    pub probes: Probes,
     pub instructions: u64,
     /// The limits are looked at when this many instructions have been executed.
     pub pause: u64,
@@ -136,6 +138,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             wrote_files: false,
             notes: Notes::default(),
             possible: PossibleFaults::default(),
+            probes: Probes::default(),
             instructions: 0,
             pause: 0,
             variable_arguments: BTreeMap::new(),
@@ -166,6 +169,8 @@ impl<'s, 'p> Executor<'s, 'p> {
             standard_input: self.input.standard_input(),
             notes: self.notes,
             possible: self.possible.all,
+            readings: self.probes.readings,
+            probed: self.probes.probed,
             instructions: self.instructions,
         }
     }

@@ -23,6 +23,7 @@ mod memory;
 mod path;
 mod plain;
 mod possible;
+mod probes;
 mod requests;
 mod sequence;
 mod session;
@@ -39,6 +40,7 @@ pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
 };
 pub use possible::PossibleFault;
+pub use probes::Probed;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};
 pub use united::{

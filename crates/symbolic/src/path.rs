@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use branchwise_constraints::TermId;
 use branchwise_program::code::Location;
-use branchwise_program::map::Event;
+use branchwise_program::map::{Event, Reading};
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
 use crate::arguments::ArgumentLimits;
 use crate::inputs::ShapeId;
 use crate::possible::PossibleFault;
+use crate::probes::Probed;
 use crate::streams::{GivenStream, StreamPiece};
 
 #[derive(Debug, Clone)]
@@ -37,6 +38,9 @@ pub struct Path {
     pub notes: Notes,
     /// Undefined behaviour that other inputs may show on the same way.
     pub possible: Vec<PossibleFault>,
+    /// The predicted answers of probes, and what they depend on where other inputs give others.
+    pub readings: Vec<Reading>,
+    pub probed: Vec<Probed>,
     pub instructions: u64,
 }
 

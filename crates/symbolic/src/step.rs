@@ -91,6 +91,7 @@ impl<'p> Executor<'_, 'p> {
                 self.set(*out, Value::Bits(outcome));
             }
             Instruction::MarkSwitch { marker, value } => self.mark_switch(*marker, value)?,
+            Instruction::Probe { probe, value } => self.probe(*probe, value)?,
             Instruction::Input { index, address } => self.input(*index, address)?,
             Instruction::Feed { feed, address, .. } => self.feed(*feed, address)?,
             Instruction::Assume { condition } => self.assume(condition)?,

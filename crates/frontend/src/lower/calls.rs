@@ -1,7 +1,7 @@
 //! Calls: markers, inline assembly, intrinsics and plain calls.
 
 use branchwise_program::code::{Call, Callee, Instruction, Operand, Passing};
-use branchwise_program::{FeedId, MarkerId};
+use branchwise_program::{FeedId, MarkerId, ProbeId};
 
 use super::Unsupported;
 use super::function::FunctionLowering;
@@ -17,6 +17,7 @@ pub fn is_trap(name: &str) -> bool {
 
 const CONDITION: &str = "__bw_condition";
 const SWITCH: &str = "__bw_switch";
+const PROBE: &str = "__bw_probe";
 const INPUT: &str = "__bw_input";
 const OUTPUT: &str = "__bw_output";
 const FEED: &str = "__bw_feed";
@@ -24,7 +25,7 @@ const ASSUME: &str = "__bw_assume";
 
 /// The functions that the front end's marked source and its drivers call.
 pub fn is_marker_call(name: &str) -> bool {
-    matches!(name, CONDITION | SWITCH | INPUT | OUTPUT | FEED | ASSUME)
+    matches!(name, CONDITION | SWITCH | PROBE | INPUT | OUTPUT | FEED | ASSUME)
 }
 
 impl<'m> FunctionLowering<'_, 'm> {
@@ -134,6 +135,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         match (name, arguments.as_slice()) {
             (CONDITION, &[marker, condition]) => self.mark_condition(marker, condition),
             (SWITCH, &[marker, condition]) => self.mark_switch(value, marker, condition),
+            (PROBE, &[probe, answer]) => self.probe(probe, answer),
             (INPUT, &[address, index]) => self.input(address, index),
             (OUTPUT, &[address, index, size]) => self.output(address, index, size),
             (FEED, &[address, feed, size]) => self.feed(address, feed, size),
@@ -155,6 +157,13 @@ impl<'m> FunctionLowering<'_, 'm> {
         let value = self.scalar_of_width(condition, 64)?;
         self.emit.push(Instruction::MarkSwitch { marker, value });
         Ok(if call.ty().is_void() { Vec::new() } else { vec![value] })
+    }
+
+    fn probe(&mut self, probe: Value<'m>, answer: Value<'m>) -> Parts {
+        let probe = ProbeId(small_constant(probe)?);
+        let value = self.scalar_of_width(answer, 32)?;
+        self.emit.push(Instruction::Probe { probe, value });
+        Ok(vec![value])
     }
 
     fn input(&mut self, address: Value<'m>, index: Value<'m>) -> Parts {

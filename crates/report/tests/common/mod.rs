@@ -223,6 +223,7 @@ pub fn ended(end: NativeEnd, result: Option<Blob>) -> Observation {
     Observation {
         end,
         events: Vec::new(),
+        readings: Vec::new(),
         truncated: false,
         result,
         inputs_after: Vec::new(),
