@@ -31,7 +31,7 @@ impl Exploration<'_, '_> {
     fn grow_for_goals(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         let part = budget.part(SHARE);
         let enough = budget.steps.saturating_add(part.steps());
-        let mut solver = part.solver(self.workers.clone(), Limits::default());
+        let mut solver = budget.solver_within(&part, self.workers.clone(), Limits::default());
         let mut goals: Vec<GoalId> = self.ledger.goals().map(|(id, _)| id).collect();
         let map = &self.session.program.map;
         let is_aimed_at = |id| outcomes(map, self.ledger.goal(id)).any(|event| self.ledger.is_aimed_at(event));
