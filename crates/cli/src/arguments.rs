@@ -84,6 +84,19 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "MEGABYTES", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
     pub memory: u64,
 
+    /// Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or
+    /// none [default: the first of these that is installed]
+    #[arg(long, value_name = "NAME", value_parser = external_solver)]
+    pub external_solver: Option<ExternalSolver>,
+
+    /// Leave out a layer of the solver, to see what it is worth; may be given several times
+    #[arg(long, value_enum, value_name = "LAYER", hide = true)]
+    pub without: Vec<SolverLayer>,
+
+    /// Write the queries that the solver has to compute to this folder, as SMT-LIB text with its answers
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub queries: Option<PathBuf>,
+
     /// Functions that are treated at the same time; the result does not depend on it [default: number of processors]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
@@ -401,6 +414,41 @@ impl From<Emit> for branchwise_report::EmitFormat {
             Emit::C => Self::C,
             Emit::Gtest => Self::GoogleTest,
         }
+    }
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum SolverLayer {
+    Intervals,
+    Repair,
+    Boxes,
+}
+
+impl From<SolverLayer> for branchwise_constraints::Layer {
+    fn from(layer: SolverLayer) -> Self {
+        match layer {
+            SolverLayer::Intervals => Self::Intervals,
+            SolverLayer::Repair => Self::Repair,
+            SolverLayer::Boxes => Self::Boxes,
+        }
+    }
+}
+
+/// What the option says about it: none, or one that is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExternalSolver {
+    None,
+    Found(branchwise_constraints::ExternalSolver),
+}
+
+fn external_solver(name: &str) -> Result<ExternalSolver, String> {
+    use branchwise_constraints::ExternalSolver as Solver;
+    match name {
+        "none" => Ok(ExternalSolver::None),
+        known if Solver::NAMES.contains(&known) => {
+            Solver::named(known).map(ExternalSolver::Found).ok_or_else(|| format!("{known} is not installed"))
+        }
+        _ => Err(format!("expected none or one of {}", Solver::NAMES.join(", "))),
     }
 }
 

@@ -41,7 +41,7 @@ const PROFILE_RUNTIME: &str =
     if cfg!(target_arch = "aarch64") { "libclang_rt.profile-aarch64" } else { "libclang_rt.profile-x86_64" };
 const HEADER_FOLDERS: &[&str] = &["/usr/include/gtest", "/usr/local/include/gtest"];
 
-const NEEDS: [Need; 10] = [
+const NEEDS: [Need; 11] = [
     need("clang-19", "clang-19", "reads and compiles C", Probe::Program("clang-19")),
     need("libclang-19", "libclang1-19", "conditions, types and places", Probe::File(LIBRARY_FOLDERS, "libclang-19.so")),
     need("llvm-cov-19", "llvm-19", "measures coverage", Probe::Program("llvm-cov-19")),
@@ -50,6 +50,7 @@ const NEEDS: [Need; 10] = [
     need("profile runtime", "libclang-rt-19-dev", "measures coverage", Probe::File(RUNTIME_FOLDERS, PROFILE_RUNTIME)),
     need("libz3", "libz3-4", "solves path conditions", Probe::File(LIBRARY_FOLDERS, "libz3.so")),
     optional("llvm-symbolizer-19", "llvm-19", "confirms findings", Probe::Program("llvm-symbolizer-19")),
+    optional("cvc5", "cvc5", "decides some conditions on floats that are left open", Probe::Program("cvc5")),
     optional("gcc", "gcc", "compiles emitted tests", Probe::Program("gcc")),
     optional("GoogleTest", "libgtest-dev", "runs --emit gtest", Probe::File(HEADER_FOLDERS, "gtest.h")),
 ];

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use branchwise_constraints::QueryLog;
 use branchwise_frontend::LinkedFile;
 use branchwise_generate::{FunctionSettings, Settings};
 use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
-use crate::arguments::GenerateArguments;
+use crate::arguments::{ExternalSolver, GenerateArguments};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -108,6 +109,13 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         functions: functions.collect(),
         memory_megabytes: arguments.memory,
         worker: std::env::current_exe().ok(),
+        external_solver: match &arguments.external_solver {
+            None => branchwise_constraints::ExternalSolver::find(),
+            Some(ExternalSolver::None) => None,
+            Some(ExternalSolver::Found(solver)) => Some(solver.clone()),
+        },
+        without: arguments.without.iter().map(|&layer| layer.into()).collect(),
+        query_log: arguments.queries.as_deref().map(|folder| Arc::new(QueryLog::new(folder))),
         interrupt: Arc::clone(interrupted),
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),

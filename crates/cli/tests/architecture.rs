@@ -83,7 +83,9 @@ fn source_lines(name: &str) -> Vec<(PathBuf, String)> {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !path.to_string_lossy().ends_with("tests.rs")
+            {
                 let text = std::fs::read_to_string(&path).expect("a source file");
                 let code = text.split("#[cfg(test)]").next().unwrap_or_default();
                 lines.extend(code.lines().map(|line| (path.clone(), line.to_string())));
@@ -119,6 +121,7 @@ fn only_report_and_cli_print() {
 fn only_the_module_smt_names_the_solver() {
     for (path, line) in source_lines("constraints") {
         let inside = path.components().any(|part| part.as_os_str() == "smt") || path.ends_with("smt.rs");
-        assert!(inside || !line.contains("z3::"), "{}: {line}", path.display());
+        let names = ["z3::", "cvc5", "bitwuzla"].iter().any(|name| line.contains(name));
+        assert!(inside || !names || line.trim_start().starts_with("//"), "{}: {line}", path.display());
     }
 }

@@ -118,6 +118,8 @@ pub enum Layer {
     /// No box of the inputs is left, or a point of one satisfies it.
     Boxes,
     Smt,
+    /// A solver that reads SMT-LIB text, where one is installed.
+    External,
 }
 
 impl Layer {
@@ -130,6 +132,7 @@ impl Layer {
             Layer::Repair => "repair",
             Layer::Boxes => "boxes",
             Layer::Smt => "smt",
+            Layer::External => "external",
         }
     }
 }

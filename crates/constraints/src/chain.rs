@@ -1,26 +1,29 @@
 //! The policy of the solver, top to bottom.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use crate::layers::{Boxes, Cache, Constants, Intervals, RecentModels, Repair, Slices, Smt, Verified};
-use crate::smt::{Backend, backend};
-use crate::solver::{Limits, SolverSettings};
+use crate::answer::Layer;
+use crate::layers::{
+    Boxes, Cache, Constants, External, Intervals, Logged, RecentModels, Repair, Slices, Smt, Switch, Verified,
+};
+use crate::smt::{Backend, backend, external};
+use crate::solver::SolverSettings;
 
 /// A query falls through, outermost first, until a layer can answer it.
-pub(crate) type Chain = Verified<Constants<Slices<RecentModels<Cache<Intervals<Repair<Boxes<Smt>>>>>>>>;
+pub(crate) type Chain =
+    Verified<Constants<Slices<RecentModels<Cache<Logged<Intervals<Repair<Boxes<External<Smt>>>>>>>>>>;
 
 pub(crate) fn build_chain(settings: SolverSettings) -> Chain {
-    let (limits, interrupt) = (settings.limits, settings.interrupt.clone());
-    chain_over(backend(settings), limits, interrupt)
+    chain_over(backend(&settings), settings)
 }
 
-pub(crate) fn chain_over(backend: Box<dyn Backend>, limits: Limits, interrupt: Arc<AtomicBool>) -> Chain {
-    let smt = Smt::new(backend, interrupt.clone());
-    let boxes = Boxes::new(smt, limits, interrupt);
-    let repair = Repair::new(boxes);
-    let intervals = Intervals::new(repair);
-    let cache = Cache::new(intervals);
+pub(crate) fn chain_over(backend: Box<dyn Backend>, settings: SolverSettings) -> Chain {
+    let switch = |layer: Layer| if settings.without.contains(&layer) { Switch::Off } else { Switch::On };
+    let smt = Smt::new(backend, settings.interrupt.clone());
+    let external = External::new(smt, external(&settings));
+    let boxes = Boxes::new(external, switch(Layer::Boxes), settings.limits, settings.interrupt.clone());
+    let repair = Repair::new(boxes, switch(Layer::Repair));
+    let intervals = Intervals::new(repair, switch(Layer::Intervals));
+    let logged = Logged::new(intervals, settings.log.clone());
+    let cache = Cache::new(logged);
     let recent_models = RecentModels::new(cache);
     let slices = Slices::new(recent_models);
     let constants = Constants::new(slices);

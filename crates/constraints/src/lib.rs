@@ -6,7 +6,7 @@
 //!   on the whole query before it is returned.
 //! - [`Formula`] is an and/or formula over conditions; [`linear`] decides one as a mixed-integer linear program.
 //!
-//! This crate knows nothing of programs, paths or goals. Only the module `smt` knows which SMT solver is used.
+//! This crate knows nothing of programs, paths or goals. Only the module `smt` knows which SMT solvers are used.
 
 mod answer;
 mod chain;
@@ -29,9 +29,9 @@ pub use display::Displayed;
 pub use floats::{FloatOp, float_value};
 pub use formula::Formula;
 pub use hash::{FastHasher, FastMap};
-pub use layers::{Bounds, bounds, excluded_by_bounds};
+pub use layers::{Bounds, QueryLog, bounds, excluded_by_bounds};
 pub use library::MathFunction;
 pub use model::{Evaluator, Model, evaluate, holds};
-pub use smt::{Workers, smt_worker_main};
+pub use smt::{ExternalSolver, Workers, smt_worker_main};
 pub use solver::{Limits, Solver, SolverSettings};
 pub use terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::answer::{Solved, Statistics};
+use crate::answer::{Layer, Solved, Statistics};
 use crate::chain::{Chain, build_chain};
-use crate::layers::{Decide, Query};
+use crate::layers::{Decide, Query, QueryLog};
 use crate::model::Model;
-use crate::smt::Workers;
+use crate::smt::{ExternalSolver, Workers};
 use crate::terms::{TermId, Terms};
 
 /// How much one query may cost.
@@ -34,6 +34,12 @@ pub struct SolverSettings {
     pub limits: Limits,
     /// Where the SMT solver runs. Without workers it runs in this process, where it cannot be killed.
     pub workers: Option<Workers>,
+    /// Asked about what all layers leave open.
+    pub external: Option<ExternalSolver>,
+    /// Layers that do nothing, to see what they are worth: intervals, repair and boxes can be left out.
+    pub without: Vec<Layer>,
+    /// Where queries are written to.
+    pub log: Option<Arc<QueryLog>>,
     /// Raised from outside, it makes a running [`Solver::check`] return within about 20 ms (with a worker).
     pub interrupt: Arc<AtomicBool>,
 }
@@ -67,7 +73,7 @@ impl Solver {
 
     #[cfg(test)]
     pub(crate) fn with_backend(backend: Box<dyn crate::smt::Backend>) -> Self {
-        let chain = crate::chain::chain_over(backend, Limits::default(), Arc::default());
+        let chain = crate::chain::chain_over(backend, SolverSettings::default());
         Self { chain, statistics: Statistics::default() }
     }
 }

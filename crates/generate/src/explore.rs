@@ -85,7 +85,29 @@ impl<'a> Budget<'a> {
     /// A solver with these limits. Where steps are what counts, the clock shall not: the solver's own step limit strikes
     /// first then, also on a machine with more to do than it has cores.
     fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
-        solver(workers, limits, self.clock_slack(), &self.alarm)
+        Solver::new(self.solver_settings(workers, limits, &self.alarm))
+    }
+
+    /// The same for a part of what is left.
+    fn solver_within(&self, part: &Part, workers: Option<Workers>, limits: Limits) -> Solver {
+        Solver::new(self.solver_settings(workers, limits, &part.alarm))
+    }
+
+    /// A solver for what others left open: with larger limits, and with the help of another solver if there is one.
+    fn patient_solver(&self, workers: Option<Workers>) -> Solver {
+        let settings = self.solver_settings(workers, PATIENT, &self.alarm);
+        Solver::new(SolverSettings { external: self.settings.external_solver.clone(), ..settings })
+    }
+
+    fn solver_settings(&self, workers: Option<Workers>, limits: Limits, alarm: &Alarm) -> SolverSettings {
+        SolverSettings {
+            limits: Limits { milliseconds: limits.milliseconds * self.clock_slack(), ..limits },
+            workers,
+            external: None,
+            without: self.settings.without.clone(),
+            log: self.settings.query_log.clone(),
+            interrupt: alarm.flag().clone(),
+        }
     }
 
     /// By how much the clock's limits are larger than where time is what counts.
@@ -143,15 +165,6 @@ impl Part {
     fn steps(&self) -> u64 {
         self.steps
     }
-
-    fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
-        solver(workers, limits, self.slack, &self.alarm)
-    }
-}
-
-fn solver(workers: Option<Workers>, limits: Limits, slack: u64, alarm: &Alarm) -> Solver {
-    let limits = Limits { milliseconds: limits.milliseconds * slack, ..limits };
-    Solver::new(SolverSettings { limits, workers, interrupt: alarm.flag().clone() })
 }
 
 /// An executed input that is worth replaying.
@@ -513,7 +526,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let constraints = self.constraints(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
         self.footprint.add_query(constraints.len());
-        let patient = self.patient.get_or_insert_with(|| budget.solver(self.workers.clone(), PATIENT));
+        let patient = self.patient.get_or_insert_with(|| budget.patient_solver(self.workers.clone()));
         let answer = patient.check(&self.session.terms, &constraints, &hint).answer;
         self.settle(candidate, answer, |this, reason| {
             let reason = match reason {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use branchwise_constraints::{ExternalSolver, Layer, QueryLog};
 use branchwise_goals::Criterion;
 
 /// Limits and choices of a run.
@@ -21,6 +22,12 @@ pub struct Settings {
     pub memory_megabytes: u64,
     /// The program that serves as SMT worker; `None`: solve in this process.
     pub worker: Option<PathBuf>,
+    /// Another solver, for conditions that are still undecided when nothing else is left to do.
+    pub external_solver: Option<ExternalSolver>,
+    /// Layers of the solver that are left out.
+    pub without: Vec<Layer>,
+    /// Where the solver's queries are written to.
+    pub query_log: Option<Arc<QueryLog>>,
     pub interrupt: Arc<AtomicBool>,
     pub scope: Scope,
     /// What tests shall cover.
@@ -108,6 +115,9 @@ impl Default for Settings {
             seed: 0,
             memory_megabytes: 1024,
             worker: None,
+            external_solver: None,
+            without: Vec::new(),
+            query_log: None,
             interrupt: Arc::default(),
             scope: Scope::Unit,
             criteria: vec![Criterion::Branch],

@@ -2,7 +2,9 @@
 
 mod cache;
 mod constants;
+mod external;
 mod intervals;
+mod logged;
 mod recent_models;
 mod repair;
 mod slices;
@@ -11,8 +13,11 @@ mod verified;
 
 pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
+pub(crate) use external::External;
 pub use intervals::{Bounds, bounds, excluded_by_bounds};
 pub(crate) use intervals::{Boxes, Intervals, variable_bounds};
+pub(crate) use logged::Logged;
+pub use logged::QueryLog;
 pub(crate) use recent_models::RecentModels;
 pub(crate) use repair::Repair;
 pub(crate) use slices::Slices;
@@ -36,6 +41,13 @@ impl Query<'_> {
     pub(crate) fn has_floats(&self) -> bool {
         self.constraints.iter().any(|&constraint| self.terms.has_floats(constraint))
     }
+}
+
+/// Whether a layer does anything.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    On,
+    Off,
 }
 
 /// Below [`Slices`] a model assigns the variables of the query that matter; above, it is the whole hint with

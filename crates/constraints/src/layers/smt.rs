@@ -6,9 +6,8 @@ use super::{Decide, Query};
 use crate::answer::{Answer, Layer, Reason, Solved, Statistics};
 use crate::model::{Evaluator, Model};
 use crate::smt::{Backend, Verdict};
-use crate::terms::TermId;
 
-/// The last layer: the SMT solver, in this process or in another. A model is checked on its slice already here, so
+/// The SMT solver, in this process or in another. A model is checked on its slice already here, so
 /// that a wrong one is not remembered by the layers above.
 pub(crate) struct Smt {
     backend: Box<dyn Backend>,
@@ -19,16 +18,6 @@ pub(crate) struct Smt {
 impl Smt {
     pub(crate) fn new(backend: Box<dyn Backend>, interrupt: Arc<AtomicBool>) -> Self {
         Self { backend, interrupt, evaluator: Evaluator::new() }
-    }
-
-    fn checked(&mut self, query: &Query<'_>, model: &Model) -> Solved {
-        let model = completed(query, model);
-        self.evaluator.reset();
-        let mut fails = |constraint| self.evaluator.evaluate(query.terms, &model, constraint) != 1;
-        match query.constraints.iter().find(|&&constraint| fails(constraint)) {
-            Some(&constraint) => rejected(constraint),
-            None => Solved::sat(model, Layer::Smt),
-        }
     }
 }
 
@@ -41,7 +30,7 @@ impl Decide for Smt {
         let verdict = self.backend.solve(query.terms, query.constraints);
         statistics.count_smt_call(start.elapsed());
         let solved = match verdict {
-            Verdict::Sat(model) => self.checked(query, &model),
+            Verdict::Sat(model) => checked(query, &model, &mut self.evaluator, Layer::Smt),
             Verdict::Unsat(core) => Solved::unsat(core, Layer::Smt),
             Verdict::Unknown(reason) => Solved::unknown(reason, Layer::Smt),
         };
@@ -51,6 +40,17 @@ impl Decide for Smt {
             Answer::Unknown(_) if query.has_floats() => Solved::unknown(Reason::FloatingPoint, Layer::Smt),
             _ => solved,
         }
+    }
+}
+
+/// The model of a solver, if it satisfies the slice.
+pub(super) fn checked(query: &Query<'_>, model: &Model, evaluator: &mut Evaluator, layer: Layer) -> Solved {
+    let model = completed(query, model);
+    evaluator.reset();
+    let mut fails = |constraint| evaluator.evaluate(query.terms, &model, constraint) != 1;
+    match query.constraints.iter().find(|&&constraint| fails(constraint)) {
+        Some(&constraint) => Solved::unknown(Reason::ModelRejected { layer, constraint }, layer),
+        None => Solved::sat(model, layer),
     }
 }
 
@@ -64,9 +64,4 @@ fn completed(query: &Query<'_>, model: &Model) -> Model {
         }
     }
     completed
-}
-
-fn rejected(constraint: TermId) -> Solved {
-    let layer = Layer::Smt;
-    Solved::unknown(Reason::ModelRejected { layer, constraint }, layer)
 }

@@ -7,19 +7,16 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
+use super::deadline::{Deadline, STEP};
 use super::in_process::verdict;
 use super::wire::{self, Reply};
 use super::{Backend, Verdict};
 use crate::answer::Reason;
 use crate::solver::Limits;
 use crate::terms::{TermId, Terms};
-
-/// How long an interrupt may go unseen.
-const STEP: Duration = Duration::from_millis(20);
 
 /// The worker processes that the solvers of one thread share. Starting one costs as much as many queries, so a solver that
 /// has got its answer leaves the worker here for the next. For one thread, because the kernel ends a worker together with
@@ -153,44 +150,4 @@ impl Drop for Worker {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// When to stop waiting.
-struct Deadline<'a> {
-    at: Instant,
-    milliseconds: u64,
-    interrupt: &'a AtomicBool,
-}
-
-impl<'a> Deadline<'a> {
-    fn new(limits: &Limits, interrupt: &'a AtomicBool) -> Self {
-        let at = Instant::now() + Duration::from_millis(limits.milliseconds);
-        Self { at, milliseconds: limits.milliseconds, interrupt }
-    }
-
-    /// Repeats an operation that gives up after [`STEP`] until it moves some bytes, or it is time to stop.
-    fn attempt(&self, mut operation: impl FnMut() -> io::Result<usize>) -> Result<usize, Reason> {
-        loop {
-            match operation() {
-                Ok(0) => return Err(Reason::SolverCrashed),
-                Ok(moved) => return Ok(moved),
-                Err(error) if is_temporary(&error) => self.check()?,
-                Err(_) => return Err(Reason::SolverCrashed),
-            }
-        }
-    }
-
-    fn check(&self) -> Result<(), Reason> {
-        if self.interrupt.load(Ordering::Relaxed) {
-            return Err(Reason::Interrupted);
-        }
-        if Instant::now() >= self.at {
-            return Err(Reason::TimeLimit { milliseconds: self.milliseconds });
-        }
-        Ok(())
-    }
-}
-
-fn is_temporary(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

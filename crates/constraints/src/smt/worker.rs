@@ -36,13 +36,13 @@ fn serve_one() -> io::Result<()> {
 }
 
 /// Standard input closes when the parent ends, but a process in the middle of a query would not look there.
-fn die_with_parent() {
+pub(super) fn die_with_parent() {
     // SAFETY: this request takes a signal number and touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
 /// Best effort: without the limit the wall clock still stops the worker.
-fn limit_memory(limits: &Limits) {
+pub(super) fn limit_memory(limits: &Limits) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid structure that lives through both calls.
     unsafe {

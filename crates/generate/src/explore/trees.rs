@@ -33,7 +33,7 @@ impl Growth {
         let for_each_goal = budget.settings.strategy == Strategy::Tree;
         let part = budget.part(if for_each_goal { SHARE } else { COMMON_SHARE });
         let enough = budget.steps.saturating_add(part.steps());
-        let solver = part.solver(workers, Limits::default());
+        let solver = budget.solver_within(&part, workers, Limits::default());
         Growth { part, enough, solver, for_each_goal }
     }
 

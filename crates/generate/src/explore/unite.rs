@@ -94,7 +94,7 @@ impl Exploration<'_, '_> {
         let rest = self.uniting.rest.take();
         let part = budget.part(share);
         let longer = budget.part((LONGER * share).min(LAST_SHARE));
-        let mut solver = longer.solver(self.workers.clone(), PATIENT);
+        let mut solver = budget.solver_within(&longer, self.workers.clone(), PATIENT);
         let limits = UnionLimits {
             run: RunLimits { interrupt: longer.flag(), ..self.run_limits(budget) },
             pause: part.flag(),

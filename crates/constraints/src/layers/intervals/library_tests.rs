@@ -64,6 +64,18 @@ impl Random {
         encoded(value, width) ^ sign
     }
 
+    /// Any bits, or few of them at one end or the other, where things wrap around.
+    pub(super) fn integer(&mut self, width: u32) -> u128 {
+        let wide = (u128::from(self.next()) << 64) | u128::from(self.next());
+        let value = match self.below(4) {
+            0 => wide,
+            1 => wide & 0xf,
+            2 => !(wide & 0xf),
+            _ => semantics::signed_minimum(width).wrapping_add(wide & 3).wrapping_sub(2),
+        };
+        semantics::truncate(value, width)
+    }
+
     /// A range that holds the value: up to another float, or to a near one, on each side.
     pub(super) fn around(&mut self, value: u128, width: u32) -> FloatRange {
         let mut range = float_forward::constant(value, width);

@@ -1,5 +1,7 @@
 //! Refutation by bounds.
 
+#[cfg(test)]
+mod agreement_tests;
 mod backward;
 mod boxes;
 mod domain;
@@ -18,7 +20,7 @@ mod range;
 
 use crate::answer::{Layer, Solved, Statistics};
 use crate::hash::FastMap;
-use crate::layers::{Decide, Query};
+use crate::layers::{Decide, Query, Switch};
 use crate::model::{Evaluator, Model};
 use crate::smt::wire;
 use crate::terms::{TermId, Terms, VariableId};
@@ -34,12 +36,13 @@ use range::Range;
 /// of the hint moved within them are tried, and a box of few points is searched from end to end.
 pub(crate) struct Intervals<Inner> {
     inner: Inner,
+    switch: Switch,
     evaluator: Evaluator,
 }
 
 impl<Inner> Intervals<Inner> {
-    pub(crate) fn new(inner: Inner) -> Self {
-        Self { inner, evaluator: Evaluator::new() }
+    pub(crate) fn new(inner: Inner, switch: Switch) -> Self {
+        Self { inner, switch, evaluator: Evaluator::new() }
     }
 
     fn satisfies(&mut self, query: &Query<'_>, model: &Model) -> bool {
@@ -51,6 +54,9 @@ impl<Inner> Intervals<Inner> {
 
 impl<Inner: Decide> Decide for Intervals<Inner> {
     fn decide(&mut self, query: &Query<'_>, statistics: &mut Statistics) -> Solved {
+        if self.switch == Switch::Off {
+            return self.inner.decide(query, statistics);
+        }
         let (graph, variables) = wire::graph(query.terms, query.constraints);
         let Some((bounds, floats)) = contracted(&graph) else {
             return Solved::unsat(query.constraints.to_vec(), Layer::Intervals);

@@ -5,7 +5,7 @@ mod moves;
 
 use crate::answer::{Layer, Solved, Statistics};
 use crate::hash::FastMap;
-use crate::layers::{Decide, Query};
+use crate::layers::{Decide, Query, Switch};
 use crate::model::{Evaluator, Model};
 use crate::terms::{TermId, Terms, VariableId};
 
@@ -34,6 +34,7 @@ const MOST_TARGETS: usize = 3;
 /// makes a nicer test than the SMT solver's bit patterns.
 pub(crate) struct Repair<Inner> {
     inner: Inner,
+    switch: Switch,
     evaluators: Evaluators,
 }
 
@@ -45,13 +46,16 @@ struct Evaluators {
 }
 
 impl<Inner> Repair<Inner> {
-    pub(crate) fn new(inner: Inner) -> Self {
-        Self { inner, evaluators: Evaluators::default() }
+    pub(crate) fn new(inner: Inner, switch: Switch) -> Self {
+        Self { inner, switch, evaluators: Evaluators::default() }
     }
 }
 
 impl<Inner: Decide> Decide for Repair<Inner> {
     fn decide(&mut self, query: &Query<'_>, statistics: &mut Statistics) -> Solved {
+        if self.switch == Switch::Off {
+            return self.inner.decide(query, statistics);
+        }
         match Climb::new(query, &mut self.evaluators).run() {
             Some(model) => Solved::sat(model, Layer::Repair),
             None => self.inner.decide(query, statistics),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::answer::{Layer, Solved, Statistics};
-use crate::layers::{Decide, Query};
+use crate::layers::{Decide, Query, Switch};
 use crate::smt::wire;
 use crate::solver::Limits;
 
@@ -24,19 +24,20 @@ use search::{Found, Search};
 /// the slice by evaluation. What the steps do not suffice for goes to the next layer.
 pub(crate) struct Boxes<Inner> {
     inner: Inner,
+    switch: Switch,
     limits: Limits,
     interrupt: Arc<AtomicBool>,
 }
 
 impl<Inner> Boxes<Inner> {
-    pub(crate) fn new(inner: Inner, limits: Limits, interrupt: Arc<AtomicBool>) -> Self {
-        Self { inner, limits, interrupt }
+    pub(crate) fn new(inner: Inner, switch: Switch, limits: Limits, interrupt: Arc<AtomicBool>) -> Self {
+        Self { inner, switch, limits, interrupt }
     }
 }
 
 impl<Inner: Decide> Decide for Boxes<Inner> {
     fn decide(&mut self, query: &Query<'_>, statistics: &mut Statistics) -> Solved {
-        if !query.has_floats() {
+        if self.switch == Switch::Off || !query.has_floats() {
             return self.inner.decide(query, statistics);
         }
         let (graph, variables) = wire::graph(query.terms, query.constraints);
