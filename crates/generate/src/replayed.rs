@@ -43,7 +43,7 @@ pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Tr
         PathEnd::Exited { .. } => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
     };
-    Trace { calls, events: &path.events, end }
+    Trace { calls, events: &path.events, before_unit: path.events_before_unit, end }
 }
 
 fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observation) -> Trace<'a> {
@@ -54,7 +54,7 @@ fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observatio
         NativeEnd::Exited(_) => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
     };
-    Trace { calls, events, end }
+    Trace { calls, events, before_unit: path.events_before_unit, end }
 }
 
 /// How many events of a native run count: where a value that was never written decides, another build takes other ways.

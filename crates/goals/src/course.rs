@@ -15,6 +15,8 @@ pub struct Trace<'a> {
     /// The functions that the test calls, the unit under test last.
     pub calls: &'a [FunctionId],
     pub events: &'a [Event],
+    /// How many of them come before the call of the unit under test.
+    pub before_unit: usize,
     pub end: TraceEnd,
 }
 

@@ -74,6 +74,8 @@ pub enum Needs {
     Evaluation(Vec<Event>),
     /// Both evaluations of one of these pairs, in the same test or in different ones.
     Pairs(Vec<(Vec<Event>, Vec<Event>)>),
+    /// Its trace begins with these events, where the unit under test begins.
+    Prefix(Vec<Event>),
     /// It is a whole path, or all that are left.
     Path,
 }
@@ -104,7 +106,7 @@ impl Goal {
         match &self.needs {
             Needs::Outcome(marker) => event.marker == *marker && self.is_taken(event.outcome) == self.outcome,
             Needs::AnyOf(events) => events.contains(&event),
-            Needs::Trace { .. } | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Path => false,
+            Needs::Trace { .. } | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Prefix(_) | Needs::Path => false,
         }
     }
 
@@ -119,7 +121,7 @@ impl Goal {
     pub fn helped_by(&self, event: Event) -> bool {
         match &self.needs {
             Needs::Trace { events, .. } | Needs::Evaluation(events) => events.contains(&event),
-            Needs::Outcome(_) | Needs::AnyOf(_) | Needs::Pairs(_) | Needs::Path => self.reached_by(event),
+            _ => self.reached_by(event),
         }
     }
 
@@ -127,7 +129,7 @@ impl Goal {
     pub fn markers(&self) -> Vec<MarkerId> {
         let mut markers = match &self.needs {
             Needs::Outcome(marker) => return vec![*marker],
-            Needs::Pairs(_) | Needs::Path => return Vec::new(),
+            Needs::Pairs(_) | Needs::Prefix(_) | Needs::Path => return Vec::new(),
             Needs::AnyOf(events) | Needs::Trace { events, .. } | Needs::Evaluation(events) => {
                 events.iter().map(|event| event.marker).collect::<Vec<_>>()
             }
@@ -153,6 +155,13 @@ impl Goal {
         }
     }
 
+    /// A path that a test shall begin with.
+    pub fn of_path(unit: FunctionId, place: Place, text: String, events: Vec<Event>) -> Self {
+        let needs = Needs::Prefix(events);
+        let (criterion, kind) = (Criterion::Path, GoalKind::Path);
+        Goal { function: unit, criterion, kind, outcome: None, place, spelled: place, text, needs }
+    }
+
     /// A single event tells whether it is reached.
     pub fn is_an_event(&self) -> bool {
         matches!(self.needs, Needs::Outcome(_) | Needs::AnyOf(_))
@@ -160,7 +169,7 @@ impl Goal {
 
     /// Whether no way of its function's graph leads to anything that reaches it.
     pub fn never_runs(&self, map: &Map) -> bool {
-        if matches!(self.needs, Needs::Pairs(_) | Needs::Path) {
+        if matches!(self.needs, Needs::Pairs(_) | Needs::Prefix(_) | Needs::Path) {
             return false;
         }
         let reached = map.functions[self.function].cfg.reached_from_entry();

@@ -27,8 +27,9 @@ pub fn goals(map: &Map, function: FunctionId, criterion: Criterion) -> Vec<Goal>
         Criterion::McdcMasking => [maker.combinations(), maker.effects(Cause::Masking)].concat(),
         Criterion::MinimalAllConditions => [maker.conditions(), maker.switches()].concat(),
         Criterion::MinimalAllDecisions => maker.decisions(),
-        // Their goals are found while paths are executed.
-        Criterion::AllPaths
+        // Their goals are named by the user, or found while paths are executed.
+        Criterion::Path
+        | Criterion::AllPaths
         | Criterion::KPath
         | Criterion::MinimalAllPaths
         | Criterion::EmptyElse
