@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use branchwise_generate::WantedPlace;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown.
@@ -59,9 +60,23 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub aim: Option<Aim>,
 
-    /// What tests shall cover; several criteria are set apart by commas
-    #[arg(long, value_enum, value_name = "CRITERION", value_delimiter = ',', default_values_t = [Criterion::Branch])]
+    /// What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name]
+    #[arg(long, value_enum, value_name = "CRITERION", value_delimiter = ',')]
     pub criterion: Vec<Criterion>,
+
+    /// Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or
+    /// label by [FILE:]LINE:COLUMN:true or :false; may be given several times
+    #[arg(long = "goal", value_name = "PLACE", value_parser = wanted_place, requires = "functions")]
+    pub goals: Vec<WantedPlace>,
+
+    /// A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin
+    /// with these outcomes; may be given several times
+    #[arg(long = "path", value_name = "OUTCOMES", requires = "functions")]
+    pub paths: Vec<String>,
+
+    /// File with a path on each line
+    #[arg(long = "paths", value_name = "FILE", requires = "functions")]
+    pub paths_file: Option<PathBuf>,
 
     /// How paths are chosen [default: hybrid]
     #[arg(long, value_enum)]
@@ -210,6 +225,25 @@ fn outcome(text: &str) -> Result<TreeGoal, String> {
     Ok(TreeGoal { line, column, outcome })
 }
 
+fn wanted_place(text: &str) -> Result<WantedPlace, String> {
+    let (place, outcome) = match text.rsplit_once(':') {
+        Some((place, "true")) => (place, Some(true)),
+        Some((place, "false")) => (place, Some(false)),
+        _ => (text, None),
+    };
+    let number = |text: &str| text.parse::<u32>().ok();
+    let last = |text: &str| match text.rsplit_once(':') {
+        Some((file, last)) => Some((Some(file.to_owned()), number(last)?)),
+        None => Some((None, number(text)?)),
+    };
+    let (before, first) = last(place).ok_or("expected a line, such as 12, shape.c:12 or shape.c:12:9:true")?;
+    let (file, line, column) = match before.as_deref().and_then(last) {
+        Some((file, line)) => (file, line, Some(first)),
+        None => (before, first, None),
+    };
+    Ok(WantedPlace { file: file.map(PathBuf::from), line, column, outcome })
+}
+
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
 pub enum Graph {
     /// The control-flow graph
@@ -333,6 +367,8 @@ pub enum Criterion {
     Mcdc,
     /// The same, where what has no effect may differ too
     McdcMasking,
+    /// The paths that --path names
+    Path,
     /// Every path, through all functions that run
     AllPaths,
     /// Every path with at most -k iterations of each loop
@@ -367,6 +403,7 @@ impl From<Criterion> for branchwise_goals::Criterion {
             Criterion::MultipleCondition => Self::MultipleCondition,
             Criterion::Mcdc => Self::Mcdc,
             Criterion::McdcMasking => Self::McdcMasking,
+            Criterion::Path => Self::Path,
             Criterion::AllPaths => Self::AllPaths,
             Criterion::KPath => Self::KPath,
             Criterion::MinimalAllPaths => Self::MinimalAllPaths,
@@ -388,6 +425,8 @@ pub enum Strategy {
     Tree,
     /// Single paths: from that of one input to its neighbours, those nearest to an open goal first
     Concolic,
+    /// Single paths along the decisions, across calls, that a goal depends on: those with the fewest left first
+    Dependence,
 }
 
 impl From<Strategy> for branchwise_generate::Strategy {
@@ -396,6 +435,7 @@ impl From<Strategy> for branchwise_generate::Strategy {
             Strategy::Hybrid => Self::Hybrid,
             Strategy::Tree => Self::Tree,
             Strategy::Concolic => Self::Concolic,
+            Strategy::Dependence => Self::Dependence,
         }
     }
 }

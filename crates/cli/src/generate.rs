@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use branchwise_constraints::QueryLog;
 use branchwise_frontend::LinkedFile;
-use branchwise_generate::{FunctionSettings, Settings};
+use branchwise_generate::{FunctionSettings, Settings, WantedGoals, WantedPlace};
 use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
@@ -64,9 +64,9 @@ fn run(
     if sources.is_empty() {
         return Ok(Vec::new());
     }
-    let relations = criteria(arguments).contains(&Criterion::Boundary);
+    let settings = settings(arguments, config, interrupted)?;
+    let relations = settings.criteria.contains(&Criterion::Boundary);
     let workshop = Workshop::find()?.with_relations(relations);
-    let settings = settings(arguments, config, interrupted);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);
     let work = Work {
@@ -91,7 +91,11 @@ fn run(
 }
 
 /// The command line, then the configuration, then the defaults.
-fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<AtomicBool>) -> Settings {
+fn settings(
+    arguments: &GenerateArguments,
+    config: &Config,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Settings, CliError> {
     let defaults = Settings::default();
     let time = arguments.time.map(Duration::from_secs_f64);
     let strategy = arguments.strategy.map(branchwise_generate::Strategy::from);
@@ -102,7 +106,8 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         let own = if given { FunctionSettings { time: None, steps: None, ..own } } else { own };
         (name, FunctionSettings { seed: arguments.seed.or(own.seed), strategy: strategy.or(own.strategy), ..own })
     });
-    Settings {
+    let wanted = wanted(arguments)?;
+    Ok(Settings {
         time: time.or(config.defaults.time).unwrap_or(defaults.time),
         steps,
         seed: arguments.seed.or(config.defaults.seed).unwrap_or(defaults.seed),
@@ -121,20 +126,51 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
         k: arguments.k.unwrap_or(defaults.k),
-        criteria: criteria(arguments),
+        criteria: criteria(arguments, &wanted)?,
+        wanted,
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
-    }
+    })
 }
 
-/// Each once, in the order in which they were named.
-fn criteria(arguments: &GenerateArguments) -> Vec<Criterion> {
+/// The goals that the user names.
+fn wanted(arguments: &GenerateArguments) -> Result<WantedGoals, CliError> {
+    let mut paths = arguments.paths.clone();
+    if let Some(file) = &arguments.paths_file {
+        let text = std::fs::read_to_string(file)
+            .map_err(|cause| CliError::input(format!("cannot read {}", file.display())).with_cause(cause))?;
+        paths.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned));
+    }
+    Ok(WantedGoals { places: arguments.goals.clone(), paths })
+}
+
+/// Each once, in the order in which they were named; those of single goals, where nothing else is said.
+fn criteria(arguments: &GenerateArguments, wanted: &WantedGoals) -> Result<Vec<Criterion>, CliError> {
+    let of_place = |place: &WantedPlace| match place.outcome {
+        Some(_) => Criterion::Branch,
+        None => Criterion::Statement,
+    };
+    let mut named: Vec<Criterion> = arguments.criterion.iter().map(|&criterion| criterion.into()).collect();
+    let on_paths = named.contains(&Criterion::Path);
+    if named.iter().all(|&criterion| criterion == Criterion::Path) {
+        named.extend(wanted.places.iter().map(of_place));
+    }
+    match (on_paths, wanted.paths.is_empty()) {
+        (true, true) => {
+            return Err(CliError::usage("the criterion path needs a path").with_hint("name one with --path"));
+        }
+        (false, false) => named.push(Criterion::Path),
+        _ => {}
+    }
+    if named.is_empty() {
+        named.push(Criterion::Branch);
+    }
     let mut criteria: Vec<Criterion> = Vec::new();
-    for criterion in arguments.criterion.iter().map(|&criterion| criterion.into()) {
+    for criterion in named {
         if !criteria.contains(&criterion) {
             criteria.push(criterion);
         }
     }
-    criteria
+    Ok(criteria)
 }
 
 fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {

@@ -100,6 +100,7 @@ fn unshown(pairs: &[(GoalId, GoalId)], part: &dyn Fn(GoalId) -> Verdict) -> Verd
         paths: 0,
         refuted_prefixes: 0,
         assumptions: Vec::new(),
+        infeasible_prefix: None,
     });
     let proof = Evidence { proof: format!("of every pair of evaluations one is impossible: {}", proof.proof), ..proof };
     match bounds.is_empty() {

@@ -11,16 +11,17 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_search::{
-    Branch, Candidate, Choice, DepthFirst, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
+    Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
 };
 use branchwise_symbolic::{Alternative, AlternativeKind, Caveats, Decision, Path, PathEnd, RunLimits, Session, Site};
 
 use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
-use crate::result::TreeWork;
-use crate::settings::{Bounds, FindingsMode, Settings, Strategy};
+use crate::result::{PathConstraint, TreeWork};
+use crate::settings::{Bounds, FindingsMode, Settings};
 
+mod constraint;
 mod ends;
 mod faults;
 mod paths;
@@ -32,6 +33,8 @@ mod unite;
 
 pub(crate) use faults::FaultRecord;
 use faults::Suspects;
+pub(crate) use paths::Along;
+use paths::{PathSearch, frontier};
 use questions::Questions;
 use seeds::Named;
 use unite::Uniting;
@@ -136,7 +139,7 @@ impl<'a> Budget<'a> {
     /// The part of the budget for goals that is spent, 1.0 when there is none left.
     pub(crate) fn spent(&self) -> f64 {
         let for_faults = if self.settings.findings == FindingsMode::Search { LEFT_FOR_FAULTS } else { 0.0 };
-        let for_small = if self.settings.strategy == Strategy::Concolic { 0.0 } else { LEFT_FOR_SMALL };
+        let for_small = if self.settings.strategy.is_path_by_path() { 0.0 } else { LEFT_FOR_SMALL };
         self.spent_of_all() / (1.0 - for_faults - for_small)
     }
 
@@ -174,6 +177,7 @@ pub(crate) struct Attempt {
     pub path: Path,
     /// Found by solving, not the first input.
     pub solved: bool,
+    pub constraint: PathConstraint,
     named: Named,
 }
 
@@ -199,6 +203,8 @@ pub(crate) struct Limitations {
     pub doubtful: BTreeSet<GoalId>,
     /// Every path that is a goal was looked for.
     pub followed_paths: bool,
+    /// What was found out about single paths that are goals.
+    pub along: BTreeMap<GoalId, Along>,
 }
 
 /// A point behind which something was not explored, and why. It matters for the goals that can follow it.
@@ -304,7 +310,7 @@ pub(crate) struct Exploration<'a, 'p> {
     solver: Solver,
     tree: Tree,
     frontier: Frontier,
-    paths: Option<DepthFirst>,
+    paths: PathSearch,
     ledger: &'a mut Ledger,
     /// What leads to each node of the tree.
     knowledge: Vec<Knowledge>,
@@ -364,15 +370,15 @@ impl<'a, 'p> Exploration<'a, 'p> {
         bounds: Bounds,
         budget: &Budget<'_>,
     ) -> Self {
-        let guidance = Guidance::new(means.routes, session.function, ledger);
+        let frontier = frontier(means.routes, &session, ledger, budget.settings);
         Exploration {
             session,
             routes: means.routes,
             workers: means.workers.clone(),
             solver: budget.solver(means.workers.clone(), Limits::default()),
             tree: Tree::new(),
-            frontier: frontier(guidance, budget.settings),
-            paths: None,
+            frontier,
+            paths: PathSearch::of(ledger),
             ledger,
             knowledge: Vec::new(),
             findings: budget.settings.findings,
@@ -479,6 +485,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     fn obstacle(&mut self, kind: ObstacleKind, candidate: Candidate) {
         let branch = Branch { mixed: false, ..self.tree.branches(candidate.node)[candidate.branch] };
+        self.note_obstacle_along(&kind, branch, candidate);
         self.limitations.add(kind, branch, self.tree.positions(candidate.node));
     }
 
@@ -518,6 +525,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn is_known_cut(&self, candidate: Candidate) -> bool {
         let cut = &self.knowledge[candidate.node.0 as usize].cut;
         self.tree.branches(candidate.node)[candidate.branch].cut
+            && !self.is_along(candidate)
             && cut.as_ref().is_some_and(|cut| self.known_cuts.contains(cut))
     }
 
@@ -551,6 +559,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             }
             Answer::Unsat(_) => {
                 self.counters.refuted += 1;
+                self.note_refuted_along(candidate);
                 self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
             }
             Answer::Unknown(reason) => undecided(self, reason),
@@ -588,7 +597,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         let inserted = self.insert(&path, &model);
         self.note_end(&path, budget);
         self.frontier.add(&self.tree, self.ledger, &inserted);
-        self.add_path(&path, &inserted);
+        self.add_path(&path, &inserted, budget);
         if self.is_no_test(&path) {
             return;
         }
@@ -720,8 +729,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         self.footprint.add_attempt(&path, &case);
-        let named = self.named(model);
-        self.attempts.push(Attempt { case, path, solved, named });
+        let (named, constraint) = (self.named(model), self.constraint_of_path(&path));
+        self.attempts.push(Attempt { case, path, solved, constraint, named });
     }
 
     fn shows_new_fault(&mut self, path: &Path) -> bool {
@@ -751,15 +760,6 @@ type Cut = (Site, Vec<Position>);
 fn cut_at(site: Site, positions: &[branchwise_symbolic::Position]) -> Cut {
     let waiting = positions.split_last().map_or(&[][..], |(_, waiting)| waiting);
     (site, waiting.iter().map(position).collect())
-}
-
-/// Breadth first where all criteria ask for that.
-fn frontier(guidance: Guidance, settings: &Settings) -> Frontier {
-    let frontier = Frontier::new(guidance, settings.seed);
-    match settings.criteria.iter().all(|criterion| criterion.is_minimal_on_arcs()) {
-        true => frontier.breadth_first(),
-        false => frontier,
-    }
 }
 
 /// Whether an open goal can follow an outcome taken here, or going on without one.

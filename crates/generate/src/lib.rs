@@ -16,6 +16,7 @@ mod stream_text;
 mod suite;
 mod unit;
 mod verdicts;
+mod wanted;
 
 pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
@@ -25,3 +26,4 @@ pub use replayed::disagreement;
 pub use result::*;
 pub use settings::{AimAt, FindingsMode, FunctionSettings, Scope, Settings, Strategy};
 pub use unit::{Subject, UnitReport, Workplace, conclude};
+pub use wanted::{WantedGoals, WantedPlace};

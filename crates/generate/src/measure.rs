@@ -59,7 +59,7 @@ struct Shown<'a> {
 
 fn branch_outcomes(subject: &Subject<'_>, report: &FunctionReport) -> Vec<(Goal, bool)> {
     let is_covered = |goal: &GoalReport| matches!(goal.verdict, Verdict::Covered { .. });
-    if subject.settings.criteria.contains(&Criterion::Branch) {
+    if subject.settings.criteria.contains(&Criterion::Branch) && subject.settings.wanted.is_empty() {
         let goals = report.goals.iter().filter(|goal| goal.goal.criterion == Criterion::Branch);
         return goals.map(|goal| (goal.goal.clone(), is_covered(goal))).collect();
     }

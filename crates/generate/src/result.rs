@@ -51,6 +51,27 @@ pub struct GoalReport {
     pub verdict: Verdict,
     /// The two evaluations of a decision that show it together, where that is how it is shown.
     pub pair: Option<[String; 2]>,
+    /// What was refuted, where a single path could not be taken.
+    pub refuted: Option<PathConstraint>,
+}
+
+/// What an input must satisfy to take a path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PathConstraint {
+    /// The inputs that it speaks of.
+    pub inputs: Vec<String>,
+    /// What holds for them whatever the path is.
+    pub domain: Vec<String>,
+    pub branches: Vec<BranchConstraint>,
+    /// How many branches follow that are not listed.
+    pub more: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchConstraint {
+    /// The outcome that demands it; `None` where no condition of the source does.
+    pub event: Option<Event>,
+    pub condition: String,
 }
 
 /// A test of the minimised suite.
@@ -68,6 +89,16 @@ pub struct Test {
     pub kept_for: Vec<GoalId>,
     /// The decisions it takes (the native trace).
     pub path: Vec<Event>,
+    /// How many of them come before the call under test.
+    pub before_unit: usize,
+    pub constraint: PathConstraint,
+}
+
+impl Test {
+    /// The decisions from the call under test on.
+    pub fn unit_path(&self) -> &[Event] {
+        self.path.get(self.before_unit..).unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]

@@ -9,6 +9,8 @@ use std::time::Duration;
 use branchwise_constraints::{ExternalSolver, Layer, QueryLog};
 use branchwise_goals::Criterion;
 
+use crate::wanted::WantedGoals;
+
 /// Limits and choices of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -32,6 +34,8 @@ pub struct Settings {
     pub scope: Scope,
     /// What tests shall cover.
     pub criteria: Vec<Criterion>,
+    /// The only goals among these, in whatever the function runs.
+    pub wanted: WantedGoals,
     pub findings: FindingsMode,
     pub strategy: Strategy,
     pub aim: AimAt,
@@ -84,6 +88,15 @@ pub enum Strategy {
     Tree,
     /// One path after the other.
     Concolic,
+    /// One path after the other, along the decision graphs of the goals.
+    Dependence,
+}
+
+impl Strategy {
+    /// Nothing but single paths.
+    pub(crate) fn is_path_by_path(self) -> bool {
+        matches!(self, Strategy::Concolic | Strategy::Dependence)
+    }
 }
 
 /// Which goals are tried first. All get their verdict.
@@ -121,6 +134,7 @@ impl Default for Settings {
             interrupt: Arc::default(),
             scope: Scope::Unit,
             criteria: vec![Criterion::Branch],
+            wanted: WantedGoals::default(),
             findings: FindingsMode::Search,
             strategy: Strategy::Hybrid,
             aim: AimAt::default(),

@@ -26,7 +26,7 @@ use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
     Test, TestSource, Trouble, Work,
 };
-use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
+use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
 use crate::suite::{Coverer, minimise};
 use crate::verdicts::Judge;
 
@@ -141,16 +141,20 @@ impl<'a> Unit<'_, 'a> {
     fn run(&mut self, on_progress: &mut dyn FnMut(Progress)) -> FunctionReport {
         let function = &self.place.subject.program.map.functions[self.function];
         let name = function.name.clone();
-        let mut ledger = self.ledger();
+        let (mut ledger, unknown_goal) = match self.goals() {
+            Ok(goals) => (self.ledger(goals), None),
+            Err(what) => (Ledger::new(Vec::new()), Some(what)),
+        };
         let aim = self.aim();
         if self.place.subject.settings.aim == AimAt::Unconstrained {
             ledger.aim_at(&aim.outcomes);
         }
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
-        let report = match &function.driver {
-            Err(limit) => Err(self.without_driver(limit.clone())),
-            Ok(_) => self.guarded(&mut ledger, started, &name, on_progress),
+        let report = match (&function.driver, unknown_goal) {
+            (_, Some(what)) => Err(Trouble { what, fault_of_ours: false, fault_of_input: true }),
+            (Err(limit), None) => Err(self.without_driver(limit.clone())),
+            (Ok(_), None) => self.guarded(&mut ledger, started, &name, on_progress),
         };
         let (reached, goals) = (ledger.reached(), ledger.len());
         on_progress(Progress::FunctionFinished { name, reached, goals });
@@ -184,27 +188,28 @@ impl<'a> Unit<'_, 'a> {
         Trouble { what, fault_of_ours: false, fault_of_input }
     }
 
-    fn ledger(&self) -> Ledger {
+    fn ledger(&self, goals: Vec<Goal>) -> Ledger {
         let Subject { program, settings, structure, .. } = self.place.subject;
         let criteria = (settings.criteria.as_slice(), u64::from(settings.k));
         match structure {
-            None => Ledger::new(self.goals()),
-            Some(structure) => Ledger::observing(self.goals(), &program.map, self.function, criteria, structure),
+            None => Ledger::new(goals),
+            Some(structure) => Ledger::observing(goals, &program.map, self.function, criteria, structure),
         }
     }
 
-    fn goals(&self) -> Vec<Goal> {
+    /// Or what the user names and is none.
+    fn goals(&self) -> Result<Vec<Goal>, String> {
         let Subject { program, settings, routes, .. } = self.place.subject;
         let own = [self.function];
         let functions = match settings.scope {
-            Scope::Unit => own.to_vec(),
-            Scope::Reachable => routes.reachable(self.function),
+            Scope::Unit if settings.wanted.is_empty() => own.to_vec(),
+            _ => routes.reachable(self.function),
         };
         let of_criterion = |&criterion: &Criterion| {
             let functions = if criterion.is_minimal_on_arcs() { &own } else { functions.as_slice() };
             functions.iter().flat_map(move |&function| goals(&program.map, function, criterion)).collect::<Vec<_>>()
         };
-        settings.criteria.iter().flat_map(of_criterion).collect()
+        settings.wanted.choose(&program.map, self.function, settings.criteria.iter().flat_map(of_criterion).collect())
     }
 
     fn aim(&self) -> Aim {
@@ -277,6 +282,7 @@ impl<'a> Unit<'_, 'a> {
             if proved.is_none() && ledger.open() > 0 {
                 proved = Some(self.prove(ledger, &rounds, counters));
             }
+            self.close_infeasible_paths(ledger, &rounds, counters);
             let same = next == bounds && more.is_empty();
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
@@ -337,6 +343,16 @@ impl<'a> Unit<'_, 'a> {
         proved
     }
 
+    /// Nobody need look again for a path that no input takes.
+    fn close_infeasible_paths(&self, ledger: &mut Ledger, rounds: &[Limitations], counters: &Counters) {
+        let judge = self.judge(rounds, counters, None);
+        let is_settled = |id: &GoalId| {
+            ledger.is_open(*id) && matches!(judge.unreached(*id, ledger.goal(*id)), Verdict::Infeasible(_))
+        };
+        let settled: Vec<GoalId> = ledger.prefixes().map(|(id, _)| id).filter(is_settled).collect();
+        settled.into_iter().for_each(|id| ledger.exclude(id));
+    }
+
     /// An execution did what was proved to be impossible.
     fn note_refuted(&mut self, name: &str, ledger: &Ledger, proved: &Proved) {
         for id in proved.keys().filter(|&&id| ledger.is_reached(id)) {
@@ -357,7 +373,7 @@ impl<'a> Unit<'_, 'a> {
         on_goals: &mut dyn FnMut(usize, usize),
     ) -> Option<(Vec<Attempt>, Limitations)> {
         let bounds = Bounds::LEAST;
-        if budget.settings.strategy == Strategy::Concolic {
+        if budget.settings.strategy.is_path_by_path() {
             return None;
         }
         let session = self.place.prepared.session(self.function, bounds.pointer_elements)?;
@@ -428,6 +444,7 @@ impl<'a> Unit<'_, 'a> {
             goal: goal.clone(),
             verdict: of_goal(id),
             pair: effects.pair(id),
+            refuted: judge.refuted(id),
         };
         let goals = ledger.goals().filter(is_reported).map(goal).collect();
         effects.name_goals(&mut tests);
@@ -462,8 +479,14 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
     let reason =
         UnknownReason { reason: trouble.what.clone(), blocking: None, paths: 0, solver_calls: 0, closest: None };
     let unknown = || Verdict::Unknown(reason.clone());
-    let goals = ledger.goals().map(|(id, goal)| GoalReport { id, goal: goal.clone(), verdict: unknown(), pair: None });
-    let goals = goals.filter(|report| !report.goal.is_part()).collect();
+    let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
+        id,
+        goal: goal.clone(),
+        verdict: unknown(),
+        pair: None,
+        refuted: None,
+    };
+    let goals = ledger.goals().map(goal).filter(|report| !report.goal.is_part()).collect();
     FunctionReport {
         function,
         goals,
@@ -538,6 +561,8 @@ fn suite(replayed: &[Replayed], kept: &[usize]) -> Vec<Test> {
             covers: test.covers.clone(),
             kept_for,
             path: test.observation.events.clone(),
+            before_unit: test.attempt.path.events_before_unit,
+            constraint: test.attempt.constraint.clone(),
         });
     }
     tests

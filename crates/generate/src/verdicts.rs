@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use branchwise_goals::{Bound, Evidence, Goal, GoalId, GoalKind, Ledger, TestId, UnknownReason, Verdict};
+use branchwise_goals::{
+    Bound, Evidence, Goal, GoalId, GoalKind, Ledger, Needs, Notation, TestId, UnknownReason, Verdict,
+};
 use branchwise_program::code::Location;
-use branchwise_program::map::FeedOrigin;
+use branchwise_program::map::{Event, FeedOrigin, MarkerKind};
 use branchwise_program::{FunctionId, Program};
 use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
+use crate::result::PathConstraint;
 
 /// What holds for all inputs and paths that a verdict speaks of.
 const ASSUMPTIONS: [&str; 3] = [
@@ -38,10 +41,14 @@ impl Judge<'_> {
                 paths: 0,
                 refuted_prefixes: 0,
                 assumptions: Vec::new(),
+                infeasible_prefix: None,
             });
         }
         if let Some(reason) = self.why_unseen(id, goal) {
             return self.unknown(reason.to_string(), None);
+        }
+        if let Needs::Prefix(events) = &goal.needs {
+            return self.untaken(id, events);
         }
         let guidance = Guidance::new(self.routes, self.function, &Ledger::new(vec![goal.clone()]));
         // Following all ways at once looks at events only.
@@ -52,7 +59,42 @@ impl Judge<'_> {
         let in_the_way = |obstacle: &Obstacle| {
             goal.kind == GoalKind::OtherPaths || guidance.after(&obstacle.branch, &obstacle.positions).is_some()
         };
-        let verdicts = self.rounds.iter().rev().filter(fits).map(|round| self.after_round(round, &in_the_way));
+        let verdicts = self.rounds.iter().rev().filter(fits).map(|round| {
+            self.after_round(round, &round.obstacles.iter().filter(|it| in_the_way(it)).collect::<Vec<_>>())
+        });
+        self.strongest(verdicts)
+    }
+
+    /// The verdict for a path that no test takes, with its shortest prefix that none can take.
+    fn untaken(&self, id: GoalId, events: &[Event]) -> Verdict {
+        let followed = || self.rounds.iter().rev().filter_map(|round| Some((round, round.along.get(&id)?)));
+        let longest = followed().map(|(_, along)| along.longest).max().unwrap_or(0);
+        let prefix = Notation::of(&self.program.map).path(&events[..events.len().min(longest + 1)]);
+        let explained = |evidence: Evidence| Evidence {
+            proof: format!("no input takes '{prefix}': every way along it was executed or its condition refuted"),
+            infeasible_prefix: Some(prefix.clone()),
+            ..evidence
+        };
+        let verdicts = followed().map(|(round, along)| {
+            let obstacles: Vec<&Obstacle> = along.obstacles.iter().collect();
+            match self.after_round(round, &obstacles) {
+                Verdict::Infeasible(evidence) => Verdict::Infeasible(explained(evidence)),
+                Verdict::InfeasibleWithinBounds { bounds, evidence } => {
+                    Verdict::InfeasibleWithinBounds { bounds, evidence: explained(evidence) }
+                }
+                other => other,
+            }
+        });
+        self.strongest(verdicts)
+    }
+
+    /// The condition of the longest way along a path that was refuted, where no input takes the path.
+    pub(crate) fn refuted(&self, id: GoalId) -> Option<PathConstraint> {
+        let refuted = self.rounds.iter().filter_map(|round| round.along.get(&id)?.refuted.as_ref());
+        refuted.max_by_key(|(before, _)| *before).map(|(_, constraint)| constraint.clone())
+    }
+
+    fn strongest(&self, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         // Of equally strong verdicts the first, which is that of the last round.
         let strongest = verdicts.min_by_key(|verdict| match verdict {
             Verdict::Covered { .. } | Verdict::Infeasible(_) => 0,
@@ -74,12 +116,11 @@ impl Judge<'_> {
         goal.never_runs(&self.program.map) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
     }
 
-    fn after_round(&self, round: &Limitations, in_the_way: &dyn Fn(&Obstacle) -> bool) -> Verdict {
-        let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(|obstacle| in_the_way(obstacle)).collect();
-        if let Some((reason, blocking)) = self.what_stopped_us(round, &obstacles) {
+    fn after_round(&self, round: &Limitations, obstacles: &[&Obstacle]) -> Verdict {
+        if let Some((reason, blocking)) = self.what_stopped_us(round, obstacles) {
             return self.unknown(reason, blocking);
         }
-        let bounds = bounds(round, &obstacles);
+        let bounds = bounds(round, obstacles);
         let evidence = self.evidence(round);
         if bounds.is_empty() {
             Verdict::Infeasible(evidence)
@@ -90,7 +131,7 @@ impl Judge<'_> {
 
     /// Why a path may have reached a goal unnoticed, where whole traces tell and not events.
     fn why_unseen(&self, id: GoalId, goal: &Goal) -> Option<&'static str> {
-        if goal.is_an_event() || goal.reading().is_some() {
+        if goal.is_an_event() || goal.reading().is_some() || matches!(goal.needs, Needs::Prefix(_)) {
             return None;
         }
         let any = |what: &dyn Fn(&Limitations) -> bool| self.rounds.iter().any(what);
@@ -134,7 +175,7 @@ impl Judge<'_> {
         if round.caveats.off_the_map.is_some() {
             return Some(("a path is not in the control-flow graph (a fault of Branchwise)".to_string(), None));
         }
-        let reasons = obstacles.iter().filter_map(|obstacle| self.reason(&obstacle.kind));
+        let reasons = obstacles.iter().filter_map(|obstacle| self.reason(obstacle));
         let worst = reasons.min_by_key(|(rank, ..)| *rank).map(|(_, reason, blocking)| (reason, blocking));
         let addresses =
             round.caveats.looks_at_addresses.then(|| ("a path depends on the numbers of addresses".to_string(), None));
@@ -142,14 +183,15 @@ impl Judge<'_> {
     }
 
     /// Why an obstacle leaves a goal unknown, the most telling reason with the smallest rank; `None` for a bound.
-    fn reason(&self, kind: &ObstacleKind) -> Option<(u32, String, Option<String>)> {
-        match kind {
+    fn reason(&self, obstacle: &Obstacle) -> Option<(u32, String, Option<String>)> {
+        match &obstacle.kind {
             ObstacleKind::Cut(_) => None,
             ObstacleKind::Unsupported { what, location } => {
                 Some((0, format!("not supported yet: {what}{}", self.place(*location)), None))
             }
             ObstacleKind::Unsolved { condition, reason } => {
-                Some((1, format!("a condition was not decided: {reason}"), Some(condition.clone())))
+                let reason = format!("a condition was not decided{}: {reason}", self.outcome(obstacle));
+                Some((1, reason, Some(condition.clone())))
             }
             ObstacleKind::Uninitialised { location } => {
                 Some((2, format!("a value that was never written decides{}", self.place(*location)), None))
@@ -160,9 +202,34 @@ impl Judge<'_> {
                 Some((4, reason, None))
             }
             ObstacleKind::OutOfBudget => {
-                Some((5, "the budget of this function was used up before all paths were explored".to_string(), None))
+                let reason = "the budget of this function was used up before all paths were explored".to_string();
+                Some((5, reason, self.not_tried(obstacle)))
             }
         }
+    }
+
+    /// The outcome that an obstacle stands at, or behind.
+    fn outcome(&self, obstacle: &Obstacle) -> String {
+        let behind = || Some((" behind", obstacle.positions.last()?.after?));
+        let found = obstacle.branch.event.map(|event| (",", event)).or_else(behind);
+        found.map_or(String::new(), |(word, event)| format!("{word} {}", self.outcome_text(event)))
+    }
+
+    fn not_tried(&self, obstacle: &Obstacle) -> Option<String> {
+        obstacle.branch.event.map(|event| self.outcome_text(event))
+    }
+
+    fn outcome_text(&self, event: Event) -> String {
+        let map = &self.program.map;
+        let Some(marker) = map.markers.get(event.marker) else { return String::new() };
+        let file = map.files.get(marker.place.file).map_or(String::new(), |file| file.path.display().to_string());
+        let outcome = match &marker.kind {
+            MarkerKind::Condition { .. } => (event.outcome == 1).to_string(),
+            MarkerKind::Switch { labels, .. } => {
+                labels.get(event.outcome as usize).map_or("no label".to_string(), |label| label.text.clone())
+            }
+        };
+        format!("{file}:{}:{} '{}' {outcome}", marker.place.line, marker.place.column, marker.text)
     }
 
     fn place(&self, location: Option<Location>) -> String {
@@ -195,6 +262,7 @@ impl Judge<'_> {
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
             assumptions,
+            infeasible_prefix: None,
         }
     }
 }

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use branchwise_program::MarkerId;
-use branchwise_program::map::{Event, Formula, Map, MarkerKind};
+use branchwise_program::map::{Event, Formula, Map};
 
 use crate::course::Step;
+use crate::notation::Notation;
 use crate::outcomes::value_after;
 
 /// Which structures stand as one node. None: the fully expanded tree.
@@ -50,13 +51,12 @@ pub enum TreeArc {
 #[derive(Debug)]
 pub struct Decisions {
     formulas: HashMap<MarkerId, Arc<Formula>>,
-    names: HashMap<MarkerId, String>,
-    labels: HashMap<Event, String>,
+    notation: Notation,
 }
 
 impl Decisions {
     pub fn of(map: &Map) -> Self {
-        let mut decisions = Decisions { formulas: HashMap::new(), names: HashMap::new(), labels: HashMap::new() };
+        let mut decisions = Decisions { formulas: HashMap::new(), notation: Notation::of(map) };
         for function in map.functions.values() {
             for decision in &function.decisions {
                 let formula = Arc::new(decision.formula.clone());
@@ -64,23 +64,12 @@ impl Decisions {
                 decisions.formulas.extend(leaves.map(|leaf| (leaf, Arc::clone(&formula))));
             }
         }
-        let mut on_line: HashMap<(branchwise_program::FileId, u32), u8> = HashMap::new();
-        for (id, marker) in map.markers.iter() {
-            let before = on_line.entry((marker.place.file, marker.place.line)).or_default();
-            decisions.names.insert(id, format!("{}{}", marker.place.line, letter(*before)));
-            *before = before.saturating_add(1);
-            if let MarkerKind::Switch { labels, .. } = &marker.kind {
-                for (outcome, label) in labels.iter().enumerate() {
-                    decisions.labels.insert(Event { marker: id, outcome: outcome as u32 }, label.text.clone());
-                }
-            }
-        }
         decisions
     }
 
     /// How paths name a condition or switch.
     pub(crate) fn name(&self, marker: MarkerId) -> &str {
-        self.names.get(&marker).map_or("?", String::as_str)
+        self.notation.name(marker)
     }
 
     /// The arc of an abstract tree that ends with this event, if one does; `depth` is the number of calls around it.
@@ -142,11 +131,7 @@ impl Decisions {
     /// One outcome with the brackets that open before it and close behind it.
     fn outcome_words(&self, abstraction: Abstraction, event: Event, depth: usize) -> String {
         let sign = |value: bool| if value { '+' } else { '-' };
-        let name = self.name(event.marker);
-        let mut words = match self.is_switch(event) {
-            true => format!("{name}:{}", self.labels.get(&event).map_or("no label", String::as_str)),
-            false => format!("{name}{}", sign(event.outcome == 1)),
-        };
+        let mut words = self.notation.outcome(event);
         if abstraction.calls && depth > 0 {
             return words;
         }
@@ -160,18 +145,5 @@ impl Decisions {
             }
         }
         words
-    }
-
-    fn is_switch(&self, event: Event) -> bool {
-        self.labels.contains_key(&Event { outcome: 0, ..event })
-    }
-}
-
-/// Nothing for the first condition of a line, then b, c, …
-fn letter(index: u8) -> String {
-    match index {
-        0 => String::new(),
-        1..=25 => char::from(b'a' + index).to_string(),
-        _ => format!(".{index}"),
     }
 }

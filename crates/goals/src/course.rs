@@ -17,6 +17,8 @@ pub struct Trace<'a> {
     pub events: &'a [Event],
     /// What probes answered.
     pub readings: &'a [Reading],
+    /// How many of them come before the call of the unit under test.
+    pub before_unit: usize,
     pub end: TraceEnd,
 }
 

@@ -14,6 +14,8 @@ pub enum Criterion {
     MultipleCondition,
     Mcdc,
     McdcMasking,
+    /// Single paths that somebody names.
+    Path,
     AllPaths,
     KPath,
     MinimalAllPaths,
@@ -40,6 +42,7 @@ impl Criterion {
             Criterion::MultipleCondition => "multiple-condition",
             Criterion::Mcdc => "mcdc",
             Criterion::McdcMasking => "mcdc-masking",
+            Criterion::Path => "path",
             Criterion::AllPaths => "all-paths",
             Criterion::KPath => "k-path",
             Criterion::MinimalAllPaths => "minimal-all-paths",

@@ -80,6 +80,8 @@ pub enum Needs {
     Pairs(Vec<(Vec<Event>, Vec<Event>)>),
     /// A probe of this node has this answer, and no more.
     Reading { reading: Reading, node: NodeId },
+    /// Its trace begins with these events, where the unit under test begins.
+    Prefix(Vec<Event>),
     /// It is a whole path, or all that are left.
     Path,
 }
@@ -112,7 +114,12 @@ impl Goal {
         match &self.needs {
             Needs::Outcome(marker) => event.marker == *marker && self.is_taken(event.outcome) == self.outcome,
             Needs::AnyOf(events) => events.contains(&event),
-            Needs::Trace { .. } | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Reading { .. } | Needs::Path => false,
+            Needs::Trace { .. }
+            | Needs::Evaluation(_)
+            | Needs::Pairs(_)
+            | Needs::Reading { .. }
+            | Needs::Prefix(_)
+            | Needs::Path => false,
         }
     }
 
@@ -127,9 +134,7 @@ impl Goal {
     pub fn helped_by(&self, event: Event) -> bool {
         match &self.needs {
             Needs::Trace { events, .. } | Needs::Evaluation(events) => events.contains(&event),
-            Needs::Outcome(_) | Needs::AnyOf(_) | Needs::Pairs(_) | Needs::Reading { .. } | Needs::Path => {
-                self.reached_by(event)
-            }
+            _ => self.reached_by(event),
         }
     }
 
@@ -137,7 +142,7 @@ impl Goal {
     pub fn markers(&self) -> Vec<MarkerId> {
         let mut markers = match &self.needs {
             Needs::Outcome(marker) => return vec![*marker],
-            Needs::Pairs(_) | Needs::Reading { .. } | Needs::Path => return Vec::new(),
+            Needs::Pairs(_) | Needs::Reading { .. } | Needs::Prefix(_) | Needs::Path => return Vec::new(),
             Needs::AnyOf(events) | Needs::Trace { events, .. } | Needs::Evaluation(events) => {
                 events.iter().map(|event| event.marker).collect::<Vec<_>>()
             }
@@ -165,6 +170,13 @@ impl Goal {
         }
     }
 
+    /// A path that a test shall begin with.
+    pub fn of_path(unit: FunctionId, place: Place, text: String, events: Vec<Event>) -> Self {
+        let needs = Needs::Prefix(events);
+        let (criterion, kind) = (Criterion::Path, GoalKind::Path);
+        Goal { function: unit, criterion, kind, outcome: None, place, spelled: place, text, needs }
+    }
+
     /// A single event tells whether it is reached.
     pub fn is_an_event(&self) -> bool {
         matches!(self.needs, Needs::Outcome(_) | Needs::AnyOf(_))
@@ -180,7 +192,7 @@ impl Goal {
 
     /// Whether no way of its function's graph leads to anything that reaches it.
     pub fn never_runs(&self, map: &Map) -> bool {
-        if matches!(self.needs, Needs::Pairs(_) | Needs::Path) {
+        if matches!(self.needs, Needs::Pairs(_) | Needs::Prefix(_) | Needs::Path) {
             return false;
         }
         let reached = map.functions[self.function].cfg.reached_from_entry();

@@ -261,6 +261,9 @@ impl Ledger {
                 }
             }
         }
+        let begun: Vec<GoalId> = self.begun_with(trace).filter(|&id| !self.is_reached(id)).collect();
+        begun.iter().for_each(|&id| self.reach(id));
+        noted.fresh.extend(begun);
         if !noted.fresh.is_empty() {
             noted.fresh.extend(self.note_effects());
         }
@@ -298,11 +301,26 @@ impl Ledger {
         fresh
     }
 
+    /// The goals that are paths of the unit under test, and their events.
+    pub fn prefixes(&self) -> impl Iterator<Item = (GoalId, &[Event])> {
+        self.goals().filter_map(|(id, goal)| match &goal.needs {
+            Needs::Prefix(events) => Some((id, events.as_slice())),
+            _ => None,
+        })
+    }
+
+    /// Those of them with which a trace begins.
+    fn begun_with<'a>(&'a self, trace: &Trace<'a>) -> impl Iterator<Item = GoalId> + 'a {
+        let of_unit = trace.events.get(trace.before_unit..).unwrap_or_default();
+        self.prefixes().filter(move |(_, events)| of_unit.starts_with(events)).map(|(id, _)| id)
+    }
+
     /// All goals that a trace reaches.
     pub fn reached_by_trace(&self, trace: &Trace<'_>) -> BTreeSet<GoalId> {
         let mut reached: BTreeSet<GoalId> = trace.events.iter().flat_map(|&event| self.reached_by(event)).collect();
         reached.extend(trace.readings.iter().flat_map(|&reading| self.answered_by(reading)));
         let observed = self.observer.as_ref().map(|observer| observer.observe(trace));
+        reached.extend(self.begun_with(trace));
         reached.extend(observed.into_iter().flat_map(|observed| observed.goals));
         reached.extend(self.paths.iter().filter_map(|paths| paths.reached(trace)));
         reached

@@ -30,8 +30,9 @@ pub fn goals(map: &Map, function: FunctionId, criterion: Criterion) -> Vec<Goal>
         Criterion::MinimalAllDecisions => maker.decisions(),
         Criterion::Boundary => maker.boundaries(),
         Criterion::Labels => maker.labels(),
-        // Their goals are found while paths are executed.
-        Criterion::AllPaths
+        // Their goals are named by the user, or found while paths are executed.
+        Criterion::Path
+        | Criterion::AllPaths
         | Criterion::KPath
         | Criterion::MinimalAllPaths
         | Criterion::EmptyElse

@@ -31,6 +31,8 @@ pub struct Evidence {
     pub refuted_prefixes: u64,
     /// What the proof takes for granted about the inputs, one sentence each.
     pub assumptions: Vec<String>,
+    /// Of a path: its shortest prefix that no input takes.
+    pub infeasible_prefix: Option<String>,
 }
 
 /// A bound that cut the search.

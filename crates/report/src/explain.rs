@@ -19,7 +19,7 @@ impl fmt::Display for ExplainError {
 
 impl std::error::Error for ExplainError {}
 
-/// Explains the goals that `wanted` names: `FUNCTION:ID`, `LINE`, `LINE:COLUMN` or `FILE:LINE:COLUMN`, each with an
+/// Explains the goals that `wanted` names: `FUNCTION:ID`, `LINE`, `LINE:COLUMN`, `FILE:LINE:COLUMN` or their text, each with an
 /// optional `:true` or `:false` at the end.
 pub fn explain(report: &Json, wanted: &str) -> Result<String, ExplainError> {
     let (place, outcome) = match wanted.rsplit_once(':') {
@@ -56,6 +56,7 @@ fn is_named(function: &Json, goal: &Json, place: &str) -> bool {
         format!("{line}:{column}"),
         format!("{}:{line}", text(&goal["file"])),
         format!("{}:{line}:{column}", text(&goal["file"])),
+        text(&goal["text"]),
     ];
     names.iter().any(|name| name == place)
 }
@@ -76,9 +77,10 @@ fn explanation(function: &Json, goal: &Json) -> String {
         format!("  verdict: {}", text(&goal["verdict"])),
     ];
     let tests = items(&goal["tests"]);
-    if !tests.is_empty() {
-        lines.extend(tests.iter().map(|id| format!("  test {id}: {}", test_line(function, id))));
+    for (index, id) in tests.iter().enumerate() {
+        lines.extend(test_lines(function, id, index == 0));
     }
+    lines.extend(constraint_lines(&goal["refuted"], "refuted path constraint"));
     for part in [&goal["evidence"], &goal["reason"]] {
         for (key, value) in part.as_object().into_iter().flatten().filter(|(_, value)| !is_empty(value)) {
             lines.push(format!("  {}: {}", key.replace('_', " "), part_text(value)));
@@ -102,7 +104,34 @@ fn part_text(value: &Json) -> String {
     }
 }
 
-fn test_line(function: &Json, id: &Json) -> String {
-    let test = items(&function["tests"]).iter().find(|test| test["id"] == *id);
-    test.map_or_else(|| "not stored".to_owned(), |test| format!("inputs {}", test["inputs"]))
+/// A test with its path, and the first also with what an input must satisfy to take it.
+fn test_lines(function: &Json, id: &Json, is_first: bool) -> Vec<String> {
+    let Some(test) = items(&function["tests"]).iter().find(|test| test["id"] == *id) else {
+        return vec![format!("  test {id}: not stored")];
+    };
+    let mut lines = vec![format!("  test {id}: inputs {}", test["inputs"])];
+    lines.extend(test["path_text"].as_str().filter(|path| !path.is_empty()).map(|path| format!("    path: {path}")));
+    if is_first {
+        lines.extend(constraint_lines(&test["constraint"], "path constraint"));
+    }
+    lines
+}
+
+/// The definitions of the inputs, then what the branches demand.
+fn constraint_lines(constraint: &Json, title: &str) -> Vec<String> {
+    if items(&constraint["branches"]).is_empty() {
+        return Vec::new();
+    }
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let list = |values: &Json| items(values).iter().map(text).collect::<Vec<_>>();
+    let mut lines = vec![format!("    {title}:"), format!("      inputs: {}", list(&constraint["inputs"]).join(", "))];
+    lines.extend(list(&constraint["domain"]).iter().map(|condition| format!("      always: {condition}")));
+    for branch in items(&constraint["branches"]) {
+        let outcome = branch["outcome"].as_str().unwrap_or("·");
+        lines.push(format!("      {outcome}  {}", text(&branch["condition"])));
+    }
+    if let Some(more) = constraint["more"].as_u64().filter(|more| *more > 0) {
+        lines.push(format!("      and {more} more"));
+    }
+    lines
 }

@@ -1,7 +1,10 @@
 //! The JSON object, version 1. Keys may be added, never renamed.
 
-use branchwise_generate::{Confirmation, Disagreement, FunctionReport, GoalReport, ReplaySummary, Test, TreeWork};
-use branchwise_goals::{Bound, Evidence, TestId, UnknownReason, Verdict};
+use branchwise_generate::{
+    BranchConstraint, Confirmation, Disagreement, FunctionReport, GoalReport, PathConstraint, ReplaySummary, Test,
+    TreeWork,
+};
+use branchwise_goals::{Bound, Evidence, Notation, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
@@ -14,7 +17,11 @@ const PATH_LIMIT: usize = 1000;
 
 /// The object that `--json` prints and `report.json` holds.
 pub fn json(files: &[FileReport]) -> Json {
-    let functions = files.iter().flat_map(|file| file.report.functions.iter().map(|found| function(file, found)));
+    let functions = files.iter().flat_map(|file| {
+        let notation = Notation::of(file.map);
+        let functions = file.report.functions.iter();
+        functions.map(move |found| function(file, found, &notation)).collect::<Vec<_>>()
+    });
     let findings = files.iter().flat_map(|file| listed(file).into_iter().map(|found| finding(file, &found)));
     json!({
         "version": 1,
@@ -24,7 +31,7 @@ pub fn json(files: &[FileReport]) -> Json {
     })
 }
 
-fn function(file: &FileReport, unit: &FunctionReport) -> Json {
+fn function(file: &FileReport, unit: &FunctionReport, notation: &Notation) -> Json {
     let Some(function) = file.map.functions.get(unit.function) else { return Json::Null };
     let mut object = json!({
         "name": function.name,
@@ -33,8 +40,8 @@ fn function(file: &FileReport, unit: &FunctionReport) -> Json {
         "language": match function.language { Language::C => "c", Language::Cpp => "c++" },
         "summary": summary(Totals::of_function(unit)),
         "criteria": completeness(&file.report.criteria, unit).iter().map(criterion).collect::<Vec<_>>(),
-        "goals": unit.goals.iter().map(|found| goal(file, found)).collect::<Vec<_>>(),
-        "tests": unit.tests.iter().map(|found| test(file, unit, found)).collect::<Vec<_>>(),
+        "goals": unit.goals.iter().map(|found| goal(file, found, notation)).collect::<Vec<_>>(),
+        "tests": unit.tests.iter().map(|found| test(file, unit, found, notation)).collect::<Vec<_>>(),
         "work": work(unit),
     });
     let preconditions = file.map.demands(unit.function);
@@ -68,7 +75,7 @@ fn summary(totals: Totals) -> Json {
     })
 }
 
-fn goal(file: &FileReport, found: &GoalReport) -> Json {
+fn goal(file: &FileReport, found: &GoalReport, notation: &Notation) -> Json {
     let goal = &found.goal;
     let mut object = json!({
         "id": found.id.0,
@@ -85,6 +92,9 @@ fn goal(file: &FileReport, found: &GoalReport) -> Json {
     });
     if let Some(pair) = &found.pair {
         object["pair"] = json!(pair);
+    }
+    if let Some(refuted) = found.refuted.as_ref().filter(|_| !matches!(found.verdict, Verdict::Covered { .. })) {
+        object["refuted"] = constraint(refuted, notation);
     }
     match &found.verdict {
         Verdict::Covered { tests } => {
@@ -106,12 +116,16 @@ fn test_ids(tests: &[TestId]) -> Json {
 }
 
 fn evidence(evidence: &Evidence) -> Json {
-    json!({
+    let mut object = json!({
         "proof": evidence.proof,
         "paths": evidence.paths,
         "refuted_prefixes": evidence.refuted_prefixes,
         "assumptions": evidence.assumptions,
-    })
+    });
+    if let Some(prefix) = &evidence.infeasible_prefix {
+        object["infeasible_prefix"] = json!(prefix);
+    }
+    object
 }
 
 fn bound(bound: &Bound) -> Json {
@@ -128,7 +142,17 @@ fn unknown(reason: &UnknownReason) -> Json {
     })
 }
 
-fn test(file: &FileReport, unit: &FunctionReport, test: &Test) -> Json {
+fn constraint(constraint: &PathConstraint, notation: &Notation) -> Json {
+    let branch = |branch: &BranchConstraint| json!({ "outcome": branch.event.map(|event| notation.outcome(event)), "condition": branch.condition });
+    json!({
+        "inputs": constraint.inputs,
+        "domain": constraint.domain,
+        "branches": constraint.branches.iter().map(branch).collect::<Vec<_>>(),
+        "more": constraint.more,
+    })
+}
+
+fn test(file: &FileReport, unit: &FunctionReport, test: &Test, notation: &Notation) -> Json {
     let function = &file.map.functions[unit.function];
     json!({
         "id": test.id.0,
@@ -136,6 +160,8 @@ fn test(file: &FileReport, unit: &FunctionReport, test: &Test) -> Json {
         "observed": json_values::observed(file.map, function, &test.case, &test.observation),
         "path": test.path.iter().take(PATH_LIMIT).map(|event| step(file, *event)).collect::<Vec<_>>(),
         "path_length": test.path.len(),
+        "path_text": notation.beginning(test.unit_path(), PATH_LIMIT),
+        "constraint": constraint(&test.constraint, notation),
         "source": test.source.name(),
         "covers": test.covers.iter().map(|goal| goal.0).collect::<Vec<_>>(),
         "kept_for": test.kept_for.iter().map(|goal| goal.0).collect::<Vec<_>>(),

@@ -181,6 +181,7 @@ fn a_goal_is_explained_by_number_or_place() {
         classify:0  shape.c:2:9  'n > 10' true
           verdict: covered
           test 1: inputs {"n":11}
+            path: 2+
           proof: replayed
     "#]]
     .assert_eq(&explained("shape.c:2:9:true"));

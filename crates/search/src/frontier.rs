@@ -1,11 +1,12 @@
 //! The open alternatives of a tree in the order in which they are worth trying.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use branchwise_goals::Ledger;
 use branchwise_program::map::Event;
 
+use crate::decisions::DecisionGraph;
 use crate::guidance::Guidance;
 use crate::tree::{Branch, Inserted, Status, Tree, TreeNodeId};
 
@@ -58,7 +59,18 @@ pub struct Frontier {
     random: u64,
     order: u64,
     breadth_first: bool,
+    decisions: Option<Decisions>,
 }
+
+/// Distances along decision graphs, to the goals that are open.
+#[derive(Debug, Clone)]
+struct Decisions {
+    graph: DecisionGraph,
+    distances: HashMap<Event, u32>,
+}
+
+/// Outcomes that are in no decision graph come behind those that are.
+const BEYOND: u32 = 1 << 12;
 
 /// Every so many steps a candidate is drawn at random, so that a misleading distance cannot starve the rest.
 const RANDOM_EVERY: u64 = 5;
@@ -73,6 +85,7 @@ impl Frontier {
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             order: 0,
             breadth_first: false,
+            decisions: None,
         }
     }
 
@@ -80,6 +93,12 @@ impl Frontier {
     /// comes near a goal is varied to its end (Williams 2010, section 5: the two passes of strategies on arcs).
     pub fn breadth_first(self) -> Self {
         Frontier { breadth_first: true, ..self }
+    }
+
+    /// Along decision graphs: the fewer decisions are left to a goal the earlier, and of equally many the shorter prefix.
+    pub fn along_decisions(self, graph: DecisionGraph, ledger: &Ledger) -> Self {
+        let distances = graph.distances(ledger);
+        Frontier { decisions: Some(Decisions { graph, distances }), ..self }
     }
 
     /// Takes in the new nodes of a path.
@@ -125,7 +144,16 @@ impl Frontier {
             None => (Class::TowardsOther, self.guidance.after(branch, positions)?),
         };
         let class = if branch.cut { Class::Cut } else { class };
-        Some((class, distance.saturating_add(tried)))
+        Some((class, self.in_decisions(branch, distance).saturating_add(tried)))
+    }
+
+    fn in_decisions(&self, branch: &Branch, distance: u32) -> u32 {
+        match (&self.decisions, branch.event) {
+            (Some(decisions), Some(event)) => {
+                decisions.distances.get(&event).copied().unwrap_or_else(|| distance.saturating_add(BEYOND))
+            }
+            _ => distance,
+        }
     }
 
     /// In which of the two passes an alternative is tried.
@@ -140,6 +168,9 @@ impl Frontier {
     /// Goals were reached: what is worth trying has changed.
     pub fn goals_changed(&mut self, tree: &Tree, ledger: &Ledger, guidance: Guidance) {
         self.guidance = guidance;
+        if let Some(decisions) = &mut self.decisions {
+            decisions.distances = decisions.graph.distances(ledger);
+        }
         let [heap, other] = std::mem::take(&mut self.heaps);
         let mut candidates: Vec<Candidate> =
             heap.into_iter().chain(other).map(|Reverse((_, candidate))| candidate).collect();
@@ -184,7 +215,11 @@ impl Frontier {
 
     /// Now and then a random candidate that may lead to a goal.
     fn random_candidate(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
-        if self.breadth_first || self.heaps[0].len() < 2 || !self.next_random().is_multiple_of(RANDOM_EVERY) {
+        if self.breadth_first
+            || self.decisions.is_some()
+            || self.heaps[0].len() < 2
+            || !self.next_random().is_multiple_of(RANDOM_EVERY)
+        {
             return None;
         }
         let index = (self.next_random() % self.heaps[0].len() as u64) as usize;

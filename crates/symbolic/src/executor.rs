@@ -61,6 +61,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub calling: FunctionId,
     /// How many calls follow the current one.
     pub calls_to_come: u32,
+    /// How many events came before the call under test.
+    pub events_before_unit: usize,
     /// Standard input and the streams that the test gives; what is read is the one selected.
     pub input: Streams,
     /// Streams that the program opened for writing, and those that it closed.
@@ -132,6 +134,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             calls: Vec::new(),
             calling: session.function,
             calls_to_come: 0,
+            events_before_unit: 0,
             input: Streams::default(),
             opened: Vec::new(),
             closed: Vec::new(),
@@ -158,6 +161,10 @@ impl<'s, 'p> Executor<'s, 'p> {
         Path {
             decisions: self.decisions,
             domain: self.domain,
+            events_before_unit: match self.calls_to_come > 0 || self.notes.ended_in_precondition {
+                true => self.events.len(),
+                false => self.events_before_unit,
+            },
             events: self.events,
             end,
             end_positions,

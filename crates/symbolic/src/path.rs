@@ -21,6 +21,8 @@ pub struct Path {
     pub domain: Vec<TermId>,
     /// The predicted marker log.
     pub events: Vec<Event>,
+    /// How many of its events come before the call under test: of earlier calls and of preconditions.
+    pub events_before_unit: usize,
     pub end: PathEnd,
     /// Where the functions on the call stack stood when it ended, innermost last.
     pub end_positions: Rc<[Position]>,

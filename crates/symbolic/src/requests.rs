@@ -68,6 +68,9 @@ impl Executor<'_, '_> {
 
     /// A precondition: inputs that break it are never generated.
     pub(crate) fn assume(&mut self, condition: &Operand) -> Step<()> {
+        if self.frames.len() == 1 && self.calls_to_come == 0 {
+            self.events_before_unit = self.events.len();
+        }
         let holds = match self.value(condition) {
             Value::Bits(bits) => bits != 0,
             Value::Undefined => {

@@ -23,6 +23,7 @@ impl Executor<'_, '_> {
             }
         }
         self.calls_to_come = 0;
+        self.events_before_unit = self.events.len();
         self.make_call(self.session.function)
     }
 

@@ -53,9 +53,9 @@ impl Exploration<'_, '_> {
         let due = match budget.settings.strategy {
             Strategy::Tree => true,
             Strategy::Hybrid => self.is_stalled(budget),
-            Strategy::Concolic => false,
+            Strategy::Concolic | Strategy::Dependence => false,
         };
-        due && !self.grown && self.ledger.open() > 0
+        due && !self.grown && !self.open_outcomes().is_empty()
     }
 
     pub(super) fn grow_trees(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {

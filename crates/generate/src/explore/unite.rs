@@ -59,7 +59,7 @@ impl Exploration<'_, '_> {
         let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
         let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
         let due = !uniting.begun || again();
-        budget.settings.strategy != Strategy::Concolic && due && self.is_stalled(budget) && self.ledger.open() > 0
+        !budget.settings.strategy.is_path_by_path() && due && self.is_stalled(budget) && !self.open_outcomes().is_empty()
     }
 
     /// Single paths do not get on.

@@ -2,10 +2,10 @@
 //! is two vertices, one before and one after it; a decision is one predicate, whatever its conditions; everything begins at
 //! one vertex and ends at one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{EndlessLoops, final_nodes, reachable_nodes};
-use crate::map::{EdgeLabel, Formula, Function, Map, Node, NodeKind};
+use crate::map::{EdgeLabel, Event, Formula, Function, Map, Node, NodeKind};
 use crate::{FunctionId, Id, MarkerId, NodeId};
 
 /// Numbers of vertices count from 0; people's from 1.
@@ -123,6 +123,33 @@ impl Icfg {
             successors[arc.from].push(*arc);
         }
         successors
+    }
+
+    /// Every outcome with the predicate that it belongs to and the predicate's value then; `None` where more conditions of
+    /// it follow.
+    pub fn outcomes(&self, map: &Map) -> BTreeMap<Event, (usize, Option<u32>)> {
+        let mut outcomes = BTreeMap::new();
+        let predicates = self.vertices.iter().enumerate().filter(|(_, vertex)| vertex.kind == IcfgKind::Predicate);
+        for (index, vertex) in predicates {
+            let Some((function, node)) = vertex.node else { continue };
+            let of_function = &map.functions[function];
+            let formula = vertex.decision.map(|number| &of_function.decisions[number].formula);
+            let markers = match (formula, of_function.cfg.nodes[node].kind) {
+                (Some(formula), _) => formula.leaves(),
+                (None, NodeKind::Condition(marker) | NodeKind::Switch(marker)) => vec![marker],
+                _ => Vec::new(),
+            };
+            for (marker, outcome) in
+                markers.iter().flat_map(|&marker| (0..map.markers[marker].outcomes()).map(move |it| (marker, it)))
+            {
+                let value = match formula {
+                    Some(formula) => outcome_behind(formula, marker, outcome == 1).map(u32::from),
+                    None => Some(outcome),
+                };
+                outcomes.insert(Event { marker, outcome }, (index, value));
+            }
+        }
+        outcomes
     }
 
     /// The vertices of a statement, decision or call on this line, of `root` first.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use branchwise_generate::{Finding, FindingKind, FunctionReport, GoalReport, Test};
+use branchwise_goals::Notation;
 use branchwise_program::map::Function;
 use branchwise_replay::NativeEnd;
 
@@ -44,14 +45,19 @@ pub enum Linkage {
     External,
 }
 
+/// Outcomes of a path that a comment lists.
+const MOST_OUTCOMES: usize = 24;
+
 /// All tests of a file.
 pub fn test_functions(file: &FileReport, linkage: Linkage) -> Vec<TestFunction> {
+    let notation = Notation::of(file.map);
     let taken: BTreeSet<&str> = file.map.functions.values().map(|function| function.name.as_str()).collect();
     let mut functions = Vec::new();
     for unit in &file.report.functions {
         let Some(function) = file.map.functions.get(unit.function) else { continue };
         for test in unit.tests.iter().filter(|test| allocations::is_emitted(file, &test.case)) {
-            functions.push(test_function(file, unit, function, test, linkage, &taken));
+            let path = notation.beginning(test.unit_path(), MOST_OUTCOMES);
+            functions.push(test_function(file, unit, function, test, linkage, (&taken, &path)));
         }
     }
     functions
@@ -63,14 +69,14 @@ fn test_function(
     function: &Function,
     test: &Test,
     linkage: Linkage,
-    taken: &BTreeSet<&str>,
+    (taken, path): (&BTreeSet<&str>, &str),
 ) -> TestFunction {
     let findings: Vec<&Finding> = unit.findings.iter().filter(|finding| finding.test == Some(test.id)).collect();
     let end = end(test, &findings);
     let expected = if end == End::EndsAnyhow { Expected::Nothing } else { Expected::Observed };
     let body = body(file.map, function, test, expected);
     let name = free_name(&function.name, test.id.0, taken);
-    let mut text = comment(file, unit, test, &findings, end).join("\n");
+    let mut text = comment(file, unit, test, (&findings, path), end).join("\n");
     let storage = if linkage == Linkage::Internal { "static " } else { "" };
     text += &format!("\n{storage}void {name}(void)\n{{\n");
     for line in &body.lines {
@@ -127,7 +133,13 @@ fn is_open_ended(kind: FindingKind) -> bool {
 }
 
 /// What the test is for, what it shows and how it ends.
-fn comment(file: &FileReport, unit: &FunctionReport, test: &Test, findings: &[&Finding], end: End) -> Vec<String> {
+fn comment(
+    file: &FileReport,
+    unit: &FunctionReport,
+    test: &Test,
+    (findings, path): (&[&Finding], &str),
+    end: End,
+) -> Vec<String> {
     let goal = |id| unit.goals.iter().find(|goal: &&GoalReport| goal.id == id);
     let goals: Vec<String> =
         test.kept_for.iter().filter_map(|id| goal(*id)).map(|found| goal_text(file, found)).collect();
@@ -139,6 +151,9 @@ fn comment(file: &FileReport, unit: &FunctionReport, test: &Test, findings: &[&F
     parts.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
     parts.extend(findings.iter().map(|finding| finding_text(file, finding)));
     parts.extend(end_text(end));
+    if !path.is_empty() {
+        parts.push(format!("path: {path}"));
+    }
     if parts.is_empty() {
         parts.push("another way through the function".to_owned());
     }

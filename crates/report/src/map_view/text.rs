@@ -1,8 +1,9 @@
 use std::fmt::{Display, Write};
 
+use branchwise_goals::Notation;
 use branchwise_program::EdgeId;
 use branchwise_program::graph::{control_dependence, natural_loops, reachable_nodes};
-use branchwise_program::map::{Function, Map};
+use branchwise_program::map::{EdgeLabel, Function, Map};
 
 use super::{Selection, words};
 
@@ -10,17 +11,18 @@ use super::{Selection, words};
 pub fn text(map: &Map, selection: impl Into<Selection>) -> String {
     let selection = selection.into();
     let marks = selection.marks(map);
-    let one = |(id, function)| one(map, function, &marks[id]);
+    let notation = Notation::of(map);
+    let one = |(id, function)| one(map, function, &marks[id], &notation);
     selection.functions(map).into_iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-fn one(map: &Map, function: &Function, marked: &[EdgeId]) -> String {
+fn one(map: &Map, function: &Function, marked: &[EdgeId], notation: &Notation) -> String {
     let mut lines = Lines::default();
     let place = format!("{}:{}", words::file(map, function.place.file), function.place.line);
     lines.put(0, format_args!("{}  {place}", words::signature(map, function)));
     lines.put(1, format_args!("McCabe {}", function.mccabe()));
     nodes(map, function, &mut lines);
-    edges(map, function, marked, &mut lines);
+    edges(map, function, (marked, notation), &mut lines);
     loops(map, function, &mut lines);
     decisions(map, function, &mut lines);
     dependences(map, function, &mut lines);
@@ -65,11 +67,15 @@ fn nodes(map: &Map, function: &Function, lines: &mut Lines) {
     lines.table("nodes", &function.cfg.nodes.iter().map(row).collect::<Vec<_>>());
 }
 
-fn edges(map: &Map, function: &Function, marked: &[EdgeId], lines: &mut Lines) {
+fn edges(map: &Map, function: &Function, (marked, notation): (&[EdgeId], &Notation), lines: &mut Lines) {
     let row = |(id, edge): (_, &branchwise_program::map::Edge)| {
         let mark = if marked.binary_search(&id).is_ok() { "*" } else { "" };
         let condition = words::edge_condition(map, edge.label).unwrap_or_default();
-        [format!("{id}"), format!("{} -> {}", edge.from, edge.to), mark.to_string(), condition]
+        let outcome = match edge.label {
+            EdgeLabel::Outcome(event) => notation.outcome(event),
+            EdgeLabel::Always => String::new(),
+        };
+        [format!("{id}"), format!("{} -> {}", edge.from, edge.to), mark.to_string(), outcome, condition]
     };
     let rows: Vec<_> = function.cfg.edges.iter().map(row).collect();
     lines.table("edges (* unconstrained: covering these covers all)", &rows);

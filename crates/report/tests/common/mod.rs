@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use branchwise_generate::{
-    Finding, FindingKind, FunctionReport, GoalReport, ReplaySummary, Report, Test, TestSource, Work,
+    Finding, FindingKind, FunctionReport, GoalReport, PathConstraint, ReplaySummary, Report, Test, TestSource, Work,
 };
 use branchwise_goals::{Criterion, Goal, GoalId, GoalKind, Needs, TestId, Verdict};
 use branchwise_program::map::{
@@ -144,7 +144,7 @@ impl Unit {
                 text,
                 needs: Needs::Outcome(marker),
             };
-            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict, pair: None });
+            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict, pair: None, refuted: None });
         }
         marker
     }
@@ -160,6 +160,8 @@ impl Unit {
             covers: Vec::new(),
             kept_for: Vec::new(),
             path: Vec::new(),
+            before_unit: 0,
+            constraint: PathConstraint::default(),
         });
         tests.last_mut().expect("just pushed")
     }

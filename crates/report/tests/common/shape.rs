@@ -14,6 +14,7 @@ fn evidence() -> Evidence {
         paths: 3,
         refuted_prefixes: 2,
         assumptions: vec!["'n' is any int".to_owned()],
+        infeasible_prefix: None,
     }
 }
 
