@@ -92,6 +92,10 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
+    /// File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
+    #[arg(long, value_name = "FILE", requires = "functions")]
+    pub seed_test: Option<PathBuf>,
+
     /// File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the
     /// first file]
     #[arg(long, value_name = "FILE")]
@@ -338,6 +342,8 @@ pub enum Criterion {
     Boundary,
     /// Every branchwise_label(expression) of the source with a true expression
     Labels,
+    /// Every definition of a variable reaches every use that it can reach in the control-flow graph
+    DefUse,
 }
 
 impl From<Criterion> for branchwise_goals::Criterion {
@@ -363,6 +369,7 @@ impl From<Criterion> for branchwise_goals::Criterion {
             Criterion::MaxIterations => Self::MaxIterations,
             Criterion::Boundary => Self::Boundary,
             Criterion::Labels => Self::Labels,
+            Criterion::DefUse => Self::DefUse,
         }
     }
 }
@@ -375,6 +382,8 @@ pub enum Strategy {
     Tree,
     /// Single paths: from that of one input to its neighbours, those nearest to an open goal first
     Concolic,
+    /// The latest alternative first, whether a goal can follow it or not; to compare the others with
+    DepthFirst,
 }
 
 impl From<Strategy> for branchwise_generate::Strategy {
@@ -383,6 +392,7 @@ impl From<Strategy> for branchwise_generate::Strategy {
             Strategy::Hybrid => Self::Hybrid,
             Strategy::Tree => Self::Tree,
             Strategy::Concolic => Self::Concolic,
+            Strategy::DepthFirst => Self::DepthFirst,
         }
     }
 }

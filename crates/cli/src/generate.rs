@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline::Workshop;
 use crate::schedule::{self, Found, GeneratedFile, Results, Work};
+use crate::seed_test;
 use crate::sources::{self, SourceFile, Sources};
 
 /// Runs the command: generates, writes the suite and prints.
@@ -65,7 +66,10 @@ fn run(
     }
     let relations = criteria(arguments).contains(&Criterion::Boundary);
     let workshop = Workshop::find()?.with_relations(relations);
-    let settings = settings(arguments, config, interrupted);
+    let mut settings = settings(arguments, config, interrupted);
+    if let Some(path) = &arguments.seed_test {
+        settings.seed_test = seed_test::read(path)?;
+    }
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);
     let work = Work {
@@ -115,6 +119,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupted: &Arc<At
         k: arguments.k.unwrap_or(defaults.k),
         criteria: criteria(arguments),
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
+        seed_test: defaults.seed_test,
     }
 }
 

@@ -119,6 +119,7 @@ fn help_of_generate() {
                       - max-iterations:         Every path but those that make fewer iterations of loops without a condition than another
                       - boundary:               Every comparison of numbers with equal operands, and with neighbours below and above
                       - labels:                 Every branchwise_label(expression) of the source with a true expression
+                      - def-use:                Every definition of a variable reaches every use that it can reach in the control-flow graph
 
                       [default: branch]
 
@@ -126,9 +127,10 @@ fn help_of_generate() {
                       How paths are chosen [default: hybrid]
 
                       Possible values:
-                      - hybrid:   Single paths, and where these reach nothing new, all ways at once
-                      - tree:     For each branch a tree of the short ways to it, solved as one formula; then as hybrid
-                      - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
+                      - hybrid:      Single paths, and where these reach nothing new, all ways at once
+                      - tree:        For each branch a tree of the short ways to it, solved as one formula; then as hybrid
+                      - concolic:    Single paths: from that of one input to its neighbours, those nearest to an open goal first
+                      - depth-first: The latest alternative first, whether a goal can follow it or not; to compare the others with
 
               -k <N>
                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
@@ -149,6 +151,9 @@ fn help_of_generate() {
 
                   --seed <N>
                       Start of the random choices: the same seed gives the same tests [default: 0]
+
+                  --seed-test <FILE>
+                      File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
 
                   --config <FILE>
                       File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
@@ -209,14 +214,15 @@ fn short_help_of_generate() {
                   --scope <SCOPE>          Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
                   --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
-                  --criterion <CRITERION>  What tests shall cover; several criteria are set apart by commas [default: branch] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels]
-                  --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
+                  --criterion <CRITERION>  What tests shall cover; several criteria are set apart by commas [default: branch] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
+                  --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, depth-first]
               -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
                   --time <SECONDS>         Time for each function [default: 10]
                   --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
                   --jobs <N>               Functions that are treated at the same time; the result does not depend on it [default: number of processors]
                   --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
+                  --seed-test <FILE>       File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
                   --config <FILE>          File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
                   --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
                   --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]

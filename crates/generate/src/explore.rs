@@ -114,7 +114,7 @@ impl<'a> Budget<'a> {
     /// The part of the budget for goals that is spent, 1.0 when there is none left.
     pub(crate) fn spent(&self) -> f64 {
         let for_faults = if self.settings.findings == FindingsMode::Search { LEFT_FOR_FAULTS } else { 0.0 };
-        let for_small = if self.settings.strategy == Strategy::Concolic { 0.0 } else { LEFT_FOR_SMALL };
+        let for_small = if self.settings.strategy.is_by_single_paths() { 0.0 } else { LEFT_FOR_SMALL };
         self.spent_of_all() / (1.0 - for_faults - for_small)
     }
 
@@ -359,7 +359,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             solver: budget.solver(means.workers.clone(), Limits::default()),
             tree: Tree::new(),
             frontier: frontier(guidance, budget.settings),
-            paths: None,
+            paths: (budget.settings.strategy == Strategy::DepthFirst).then(DepthFirst::plain),
             ledger,
             knowledge: Vec::new(),
             findings: budget.settings.findings,
@@ -386,7 +386,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     /// Explores until nothing that could matter is left or the budget's share is spent.
     pub(crate) fn run(&mut self, earlier: &[Attempt], budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
-        self.execute(Model::new(), false, budget, on_goals);
+        self.begin(budget, on_goals);
         self.begin_with(earlier, budget, on_goals);
         while !self.is_over(budget, share) {
             if self.should_grow_trees(budget) {

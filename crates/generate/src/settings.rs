@@ -17,6 +17,9 @@ pub struct Settings {
     /// seed gives the same result.
     pub steps: Option<u64>,
     pub seed: u64,
+    /// Values of the input whose path is the first, by the names that C gives them: `x`, `a[1]`, `*p`. What it does not name
+    /// is zero, and arrays have as many elements as it names.
+    pub seed_test: Vec<(String, i128)>,
     /// Memory for each function.
     pub memory_megabytes: u64,
     /// The program that serves as SMT worker; `None`: solve in this process.
@@ -77,6 +80,15 @@ pub enum Strategy {
     Tree,
     /// One path after the other.
     Concolic,
+    /// The same, the latest alternative first, whether a goal can follow it or not: what others are compared with.
+    DepthFirst,
+}
+
+impl Strategy {
+    /// It never follows all ways at once.
+    pub(crate) fn is_by_single_paths(self) -> bool {
+        matches!(self, Strategy::Concolic | Strategy::DepthFirst)
+    }
 }
 
 /// Which goals are tried first. All get their verdict.
@@ -106,6 +118,7 @@ impl Default for Settings {
             time: Duration::from_secs(10),
             steps: None,
             seed: 0,
+            seed_test: Vec::new(),
             memory_megabytes: 1024,
             worker: None,
             interrupt: Arc::default(),

@@ -24,10 +24,10 @@ use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
-    Test, TestSource, Trouble, Work,
+    SuiteWork, Test, TestSource, Trouble, Work,
 };
-use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
-use crate::suite::{Coverer, minimise};
+use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
+use crate::suite::{Coverer, Smallest, minimise};
 use crate::verdicts::Judge;
 
 /// Names of two inputs that may be one object.
@@ -148,9 +148,10 @@ impl<'a> Unit<'_, 'a> {
         }
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
-        let report = match &function.driver {
-            Err(limit) => Err(self.without_driver(limit.clone())),
-            Ok(_) => self.guarded(&mut ledger, started, &name, on_progress),
+        let report = match (&function.driver, self.foreign_seed()) {
+            (Err(limit), _) => Err(self.without_driver(limit.clone())),
+            (Ok(_), Some(trouble)) => Err(trouble),
+            (Ok(_), None) => self.guarded(&mut ledger, started, &name, on_progress),
         };
         let (reached, goals) = (ledger.reached(), ledger.len());
         on_progress(Progress::FunctionFinished { name, reached, goals });
@@ -182,6 +183,17 @@ impl<'a> Unit<'_, 'a> {
         let domain = self.place.subject.program.map.domain(self.function);
         let fault_of_input = domain.is_some_and(|domain| domain.errors().next().is_some());
         Trouble { what, fault_of_ours: false, fault_of_input }
+    }
+
+    /// The seed test gives something a value that is no input of the function.
+    fn foreign_seed(&self) -> Option<Trouble> {
+        let Subject { program, settings, .. } = self.place.subject;
+        let function = &program.map.functions[self.function];
+        let input = |name: &str| name.trim_start_matches('*').split(['[', '.', '-']).next().map(str::to_string);
+        let known = |name: &str| function.inputs.iter().any(|known| input(name).as_deref() == Some(&known.name));
+        let (foreign, _) = settings.seed_test.iter().find(|(name, _)| !known(name))?;
+        let what = format!("the seed test names '{foreign}', which is no input of {}", function.name);
+        Some(Trouble { what, fault_of_ours: false, fault_of_input: true })
     }
 
     fn ledger(&self) -> Ledger {
@@ -357,7 +369,7 @@ impl<'a> Unit<'_, 'a> {
         on_goals: &mut dyn FnMut(usize, usize),
     ) -> Option<(Vec<Attempt>, Limitations)> {
         let bounds = Bounds::LEAST;
-        if budget.settings.strategy == Strategy::Concolic {
+        if budget.settings.strategy.is_by_single_paths() {
             return None;
         }
         let session = self.place.prepared.session(self.function, bounds.pointer_elements)?;
@@ -396,7 +408,7 @@ impl<'a> Unit<'_, 'a> {
         }
         let coverers: Vec<Coverer<'_>> =
             replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
-        let kept = minimise(&coverers);
+        let Smallest { kept, exact } = minimise(&coverers);
         let mut tests = suite(&replayed, &kept);
         let findings = findings(program, &replayed, &kept);
         let closest =
@@ -431,7 +443,9 @@ impl<'a> Unit<'_, 'a> {
         };
         let goals = ledger.goals().filter(is_reported).map(goal).collect();
         effects.name_goals(&mut tests);
-        FunctionReport { function, goals, tests, findings, work: work(counters), trouble: None }
+        // Which pair shows an effect is chosen before, and not in all ways.
+        let suite = SuiteWork { candidates: replayed.len() as u64, smallest: exact && ledger.effects().is_empty() };
+        FunctionReport { function, goals, tests, findings, work: Work { suite, ..work(counters) }, trouble: None }
     }
 }
 

@@ -23,6 +23,7 @@ pub enum Criterion {
     MaxIterations,
     Boundary,
     Labels,
+    DefUse,
 }
 
 impl Criterion {
@@ -49,6 +50,7 @@ impl Criterion {
             Criterion::MaxIterations => "max-iterations",
             Criterion::Boundary => "boundary",
             Criterion::Labels => "labels",
+            Criterion::DefUse => "def-use",
         }
     }
 

@@ -161,8 +161,9 @@ impl Reader<'_> {
             Some("hybrid") => Ok(Strategy::Hybrid),
             Some("tree") => Ok(Strategy::Tree),
             Some("concolic") => Ok(Strategy::Concolic),
+            Some("depth-first") => Ok(Strategy::DepthFirst),
             _ => {
-                let choices = format!("'{key}' is \"hybrid\", \"tree\" or \"concolic\"");
+                let choices = format!("'{key}' is \"hybrid\", \"tree\", \"concolic\" or \"depth-first\"");
                 Err(self.error(value.span().start, choices))
             }
         }

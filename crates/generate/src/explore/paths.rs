@@ -14,7 +14,7 @@ impl Exploration<'_, '_> {
     /// Makes this round look for paths, if they are goals.
     pub(crate) fn follow_paths(&mut self) {
         if self.ledger.wants_paths() {
-            self.paths = Some(DepthFirst::default());
+            self.paths.get_or_insert_default();
             self.limitations.followed_paths = true;
         }
     }
@@ -40,7 +40,8 @@ impl Exploration<'_, '_> {
 
     /// What to try next: towards single goals first, then towards new paths.
     pub(super) fn next_candidate(&mut self) -> Option<Candidate> {
-        let towards_goal = self.frontier.next(&self.tree, self.ledger);
+        let plain = self.paths.as_ref().is_some_and(DepthFirst::is_plain);
+        let towards_goal = if plain { None } else { self.frontier.next(&self.tree, self.ledger) };
         towards_goal.or_else(|| self.paths.as_mut().and_then(|paths| paths.next(&self.tree, self.ledger)))
     }
 
@@ -56,6 +57,6 @@ impl Exploration<'_, '_> {
 
     /// Whether what the solver could not decide still matters.
     pub(super) fn has_open_goals(&self) -> bool {
-        self.ledger.open() > 0 || self.paths.is_some()
+        self.ledger.open() > 0 || self.ledger.wants_paths() && self.paths.is_some()
     }
 }

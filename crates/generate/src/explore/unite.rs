@@ -60,7 +60,7 @@ impl Exploration<'_, '_> {
         let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
         let due = !uniting.begun || again();
         let stalled = budget.steps >= self.last_progress + STALLED;
-        budget.settings.strategy != Strategy::Concolic && due && stalled && self.ledger.open() > 0
+        !budget.settings.strategy.is_by_single_paths() && due && stalled && self.ledger.open() > 0
     }
 
     /// Following all ways would have to be done again with objects that inputs share; that covers those without as well.
