@@ -120,6 +120,10 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
+    /// File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
+    #[arg(long, value_name = "FILE", requires = "functions")]
+    pub seed_test: Option<PathBuf>,
+
     /// File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the
     /// first file]
     #[arg(long, value_name = "FILE")]
@@ -387,6 +391,8 @@ pub enum Criterion {
     Boundary,
     /// Every branchwise_label(expression) of the source with a true expression
     Labels,
+    /// Every definition of a variable reaches every use that it can reach in the control-flow graph
+    DefUse,
 }
 
 impl From<Criterion> for branchwise_goals::Criterion {
@@ -413,6 +419,7 @@ impl From<Criterion> for branchwise_goals::Criterion {
             Criterion::MaxIterations => Self::MaxIterations,
             Criterion::Boundary => Self::Boundary,
             Criterion::Labels => Self::Labels,
+            Criterion::DefUse => Self::DefUse,
         }
     }
 }
@@ -427,6 +434,8 @@ pub enum Strategy {
     Concolic,
     /// Single paths along the decisions, across calls, that a goal depends on: those with the fewest left first
     Dependence,
+    /// The latest alternative first, whether a goal can follow it or not; to compare the others with
+    DepthFirst,
 }
 
 impl From<Strategy> for branchwise_generate::Strategy {
@@ -436,6 +445,7 @@ impl From<Strategy> for branchwise_generate::Strategy {
             Strategy::Tree => Self::Tree,
             Strategy::Concolic => Self::Concolic,
             Strategy::Dependence => Self::Dependence,
+            Strategy::DepthFirst => Self::DepthFirst,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline::Workshop;
 use crate::schedule::{self, Found, GeneratedFile, Results, Work};
+use crate::seed_test;
 use crate::sources::{self, SourceFile, Sources};
 
 /// Runs the command: generates, writes the suite and prints.
@@ -129,6 +130,10 @@ fn settings(
         criteria: criteria(arguments, &wanted)?,
         wanted,
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),
+        seed_test: match &arguments.seed_test {
+            Some(path) => seed_test::read(path)?,
+            None => Vec::new(),
+        },
     })
 }
 

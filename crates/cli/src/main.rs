@@ -12,6 +12,7 @@ mod map;
 mod pipeline;
 mod replay;
 mod schedule;
+mod seed_test;
 mod sources;
 
 use std::process::ExitCode;

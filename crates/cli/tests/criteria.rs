@@ -514,7 +514,7 @@ fn an_unknown_criterion_is_an_error_that_lists_the_known_ones() {
 }
 
 /// Stronger criteria and what they subsume.
-const SUBSUMED: [(&str, &str); 10] = [
+const SUBSUMED: [(&str, &str); 12] = [
     ("branch", "condition/decision"),
     ("branch", "call"),
     ("condition/decision", "decision"),
@@ -525,6 +525,8 @@ const SUBSUMED: [(&str, &str); 10] = [
     ("minimal-all-paths", "minimal-all-decisions"),
     ("all-paths", "minimal-all-paths"),
     ("all-paths", "minimal-all-conditions"),
+    ("all-paths", "def-use"),
+    ("all-paths", "branch"),
 ];
 
 #[test]
@@ -667,5 +669,162 @@ fn boundaries_that_are_infeasible_never_happen() {
             let goal = reported.iter().find(|goal| goal["text"] == text.as_str()).expect("a goal for each");
             assert_eq!(goal["verdict"], if happens { "covered" } else { "infeasible" }, "{text}");
         }
+    }
+}
+
+const DEFINITIONS: &str = "static int kept;
+int unit(int a, int n) {
+    int x = a, y;
+    if (a > 3)
+        x = 2 * a;
+    y = a > 9 ? x : n;
+    while (n-- > 0)
+        x += y;
+    if (x < 5 && a > 3)
+        kept = kept + 1;
+    switch (y) {
+    case 1: x++;
+    default: y = (x = 3);
+    }
+    return x + y;
+}
+";
+
+#[test]
+fn a_definition_reaches_the_uses_that_it_can_reach() {
+    check(
+        DEFINITIONS,
+        "unit",
+        &["--criterion", "def-use"],
+        expect![[r#"
+        10 def_use kept of line 2 in kept = kept + 1: covered
+        3 def_use a of line 2 in int x = a, y: covered
+        4 def_use a of line 2 in a > 3 false: covered
+        4 def_use a of line 2 in a > 3 true: covered
+        5 def_use a of line 2 in x = 2 * a: covered
+        6 def_use a of line 2 in a > 9 false: covered
+        6 def_use a of line 2 in a > 9 true: covered
+        9 def_use a of line 2 in a > 3 false: covered
+        9 def_use a of line 2 in a > 3 true: covered
+        7 def_use n of line 2 in n-- > 0 false: covered
+        7 def_use n of line 2 in n-- > 0 true: covered
+        7 def_use n of line 7 in n-- > 0 false: covered
+        7 def_use n of line 7 in n-- > 0 true: covered
+        8 def_use x of line 3 in x += y: covered
+        9 def_use x of line 3 in x < 5 false: infeasible_within_bounds
+        9 def_use x of line 3 in x < 5 true: covered
+        12 def_use x of line 3 in x++: infeasible_within_bounds
+        8 def_use x of line 5 in x += y: covered
+        9 def_use x of line 5 in x < 5 false: covered
+        9 def_use x of line 5 in x < 5 true: covered
+        12 def_use x of line 5 in x++: infeasible_within_bounds
+        8 def_use x of line 8 in x += y: covered
+        9 def_use x of line 8 in x < 5 false: covered
+        9 def_use x of line 8 in x < 5 true: covered
+        12 def_use x of line 8 in x++: covered
+        15 def_use x of line 13 in return x + y: covered
+        8 def_use y of line 6 in x += y: covered
+        11 def_use y of line 6 in switch (y) (outcome 0): covered
+        11 def_use y of line 6 in switch (y) (outcome 1): covered
+        15 def_use y of line 13 in return x + y: covered
+    "#]],
+    );
+}
+
+/// The first path of the document's example is that of this input.
+const FIRST_PATH: &str = "# P1: 11- 11b+, and e is not found
+A[0] = 1
+A[1] = 2
+e = 3
+x = 2
+";
+
+#[test]
+fn the_first_path_is_that_of_the_seed_test() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let seed = folder.path().join("seed");
+    fs::write(&seed, FIRST_PATH).expect("the temporary folder can be written");
+    let seed = seed.to_str().expect("a name that is text");
+    let json = goals(WILLIAMS, "f", &["--criterion", "all-paths", "--seed-test", seed]);
+    let first = &json["functions"][0]["goals"][1];
+    assert_eq!(first["text"], "10- 10b+ 12+ 12b+ 13- 12+ 12b+ 13- 12- 19-", "{first}");
+    for (criterion, refuted, redundant) in [("minimal-all-paths", 27, 3), ("minimal-all-conditions", 10, 1)] {
+        let json = goals(WILLIAMS, "f", &["--criterion", criterion, "--seed-test", seed]);
+        let function = &json["functions"][0];
+        let work = |key: &str| function["work"][key].as_u64().expect("a number");
+        assert_eq!(function["criteria"][0]["complete"], true, "{criterion}");
+        assert!(work("infeasible_prefixes") <= refuted && work("redundant_tests") <= redundant, "{}", function["work"]);
+    }
+    let foreign = folder.path().join("foreign");
+    fs::write(&foreign, "z = 1").expect("the temporary folder can be written");
+    let file = folder.path().join("unit.c");
+    fs::write(&file, WILLIAMS).expect("the temporary folder can be written");
+    let arguments = ["--function", "f", "--seed-test", foreign.to_str().expect("a name that is text")];
+    let run = tool::generate(&file, &arguments, &[], folder.path());
+    let said = run.output + &run.errors;
+    assert!(run.status != Some(0) && said.contains("the seed test names 'z', which is no input of f"), "{said}");
+}
+
+/// `count` conditionals in a row, each on a bit of its own.
+fn row(count: u32) -> String {
+    (0..count).map(|bit| format!("    if (x & {}u)\n        n += {};\n", 1_u32 << bit, bit + 1)).collect()
+}
+
+/// 2^16 paths through the callees, and three times as many for each of three decisions.
+#[test]
+fn a_million_expanded_paths_are_few_abstract_ones() {
+    let program = format!(
+        "static int weight(unsigned x) {{
+    int n = 0;
+{}    return n;
+}}
+int unit(unsigned a, unsigned b, unsigned c) {{
+    int n = weight(a) + weight(b);
+    if (n > 5 || c == 7)
+        n++;
+    if ((c & 4) && (c & 8))
+        n += 2;
+    if (a > b || (c & 16))
+        n += 4;
+    return n;
+}}
+",
+        row(8)
+    );
+    let complete = |criterion: &str| {
+        let json = goals(&program, "unit", &["--criterion", criterion]);
+        let function = &json["functions"][0];
+        let work = function["work"]["paths"].as_u64().expect("a number");
+        (function["criteria"][0]["complete"].as_bool().expect("a truth"), work)
+    };
+    let (paths_complete, paths) = complete("minimal-all-paths");
+    assert!(paths_complete && paths < 50, "{paths}");
+    let (mcdc_complete, paths) = complete("mcdc");
+    assert!(mcdc_complete && paths < 50, "{paths}");
+    let (all_complete, _) = complete("all-paths");
+    assert!(!all_complete, "no run of 2000 steps takes a million paths");
+}
+
+#[test]
+fn twenty_conditionals_in_a_row_need_a_handful_of_tests() {
+    let program = format!("int unit(unsigned x) {{\n    int n = 0;\n{}    return n;\n}}\n", row(20));
+    for criterion in ["branch", "mcdc"] {
+        let json = goals(&program, "unit", &["--criterion", criterion]);
+        let function = &json["functions"][0];
+        assert_eq!(function["criteria"][0]["complete"], true, "{criterion}");
+        assert!(function["tests"].as_array().expect("tests").len() <= 4, "{criterion}");
+    }
+}
+
+/// The suite is as small as the tests that were found allow, and says so.
+#[test]
+fn a_small_suite_is_the_smallest() {
+    let json = goals(DECISIONS, "unit", &["--criterion", "branch,boundary"]);
+    let function = &json["functions"][0];
+    assert_eq!(function["work"]["suite"]["smallest"], true);
+    let kept = function["tests"].as_array().expect("tests").len() as u64;
+    assert!(kept <= function["work"]["suite"]["candidates"].as_u64().expect("a number"));
+    for goal in function["goals"].as_array().expect("goals").iter().filter(|goal| goal["verdict"] == "covered") {
+        assert!(!goal["tests"].as_array().expect("tests").is_empty(), "{goal}");
     }
 }

@@ -13,6 +13,7 @@ use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
 use crate::coverage::{self, FunctionRegions};
 use crate::ctypes::Types;
+use crate::dataflow;
 use crate::drivers::{self, Driven};
 use crate::inputs::{self, Globals, Mentions};
 use crate::lower::library::may_call_back;
@@ -262,6 +263,8 @@ impl<'u> UnitBuilder<'_, 'u> {
         let (start, end) = self.extent(body);
         let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers);
         let flow = builder.build(&body.function.spelling(), start, end);
+        let accesses = dataflow::accesses(body.function, &body.tree, &flow.owners, flow.cfg.entry);
+        self.map.accesses.insert(function, accesses);
         let placed = (&self.map.markers, flow.calls.as_slice());
         for probe in probes::probes(&views, &mut self.files, &sites, function, placed) {
             self.map.probes.push(probe);

@@ -21,6 +21,8 @@ pub(crate) struct Flow {
     pub cfg: Cfg,
     pub loops: Vec<Loop>,
     pub calls: Vec<CallSite>,
+    /// The nodes of the expressions and statements that have one.
+    pub owners: HashMap<SyntaxId, NodeId>,
 }
 
 #[derive(Debug, Copy, Clone)]
@@ -92,6 +94,7 @@ struct State {
     returns: Ends,
     open_calls: Vec<Call>,
     calls: Vec<CallSite>,
+    owners: HashMap<SyntaxId, NodeId>,
 }
 
 impl<'b, 't, 'u> Builder<'b, 't, 'u> {
@@ -175,6 +178,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         };
         let (place, text) = (self.place(id), self.text(id));
         let node = self.node(Node { kind: NodeKind::Statement, place, text }, incoming);
+        self.state.owners.insert(id, node);
         let returns = self.attach_calls(first_call, node);
         (node, returns)
     }
@@ -342,6 +346,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let node =
             self.node(Node { kind: NodeKind::Switch(marker), place, text: format!("switch ({text})") }, incoming);
         self.attach_calls(first_call, node);
+        self.state.owners.insert(condition, node);
         self.markers[marker].node = node;
         self.state.switches.push(node);
         self.state.enclosing.push(Enclosing::default());
@@ -463,6 +468,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
                 let (place, text) = (self.markers[marker].place, self.markers[marker].text.clone());
                 let node = self.node(Node { kind: NodeKind::Condition(marker), place, text }, incoming);
                 self.attach_calls(first_call, node);
+                self.state.owners.insert(id, node);
                 self.markers[marker].node = node;
                 let outcome = |outcome| vec![End::Edge(node, EdgeLabel::Outcome(Event { marker, outcome }))];
                 (outcome(1), outcome(0))
@@ -608,7 +614,7 @@ impl State {
         }
         let loops = self.finished_loops(back_edges);
         let cfg = Cfg { nodes: self.nodes, edges: self.edges, entry: NodeId(0), exit };
-        Flow { cfg, loops, calls: self.calls }
+        Flow { cfg, loops, calls: self.calls, owners: self.owners }
     }
 
     /// A computed goto may lead to every label: their addresses may be taken where this walk does not look, such as in

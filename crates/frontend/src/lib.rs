@@ -12,6 +12,7 @@ mod compile_commands;
 mod conditions;
 mod coverage;
 mod ctypes;
+mod dataflow;
 mod drivers;
 mod error;
 mod find_tool;

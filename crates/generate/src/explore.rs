@@ -378,7 +378,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             solver: budget.solver(means.workers.clone(), Limits::default()),
             tree: Tree::new(),
             frontier,
-            paths: PathSearch::of(ledger),
+            paths: PathSearch::of(ledger, budget.settings),
             ledger,
             knowledge: Vec::new(),
             findings: budget.settings.findings,
@@ -405,7 +405,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     /// Explores until nothing that could matter is left or the budget's share is spent.
     pub(crate) fn run(&mut self, earlier: &[Attempt], budget: &mut Budget<'_>, share: f64, on_goals: &mut OnGoals<'_>) {
-        self.execute(Model::new(), false, budget, on_goals);
+        self.begin(budget, on_goals);
         self.begin_with(earlier, budget, on_goals);
         while !self.is_over(budget, share) {
             if self.should_grow_trees(budget) {

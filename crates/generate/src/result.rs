@@ -209,8 +209,18 @@ pub struct Work {
     pub unconstrained_edges: u64,
     /// Goals that the search aimed at first.
     pub aimed: u64,
+    pub suite: SuiteWork,
     pub trees: TreeWork,
     pub seconds: f64,
+}
+
+/// How the suite was chosen.
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+pub struct SuiteWork {
+    /// The tests that it was chosen from.
+    pub candidates: u64,
+    /// No smaller choice of them covers as much.
+    pub smallest: bool,
 }
 
 /// What execution trees cost and gave.

@@ -20,6 +20,9 @@ pub struct Settings {
     /// seed gives the same result.
     pub steps: Option<u64>,
     pub seed: u64,
+    /// Values of the input whose path is the first, by the names that C gives them: `x`, `a[1]`, `*p`. What it does not name
+    /// is zero, and arrays have as many elements as it names.
+    pub seed_test: Vec<(String, i128)>,
     /// Memory for each function.
     pub memory_megabytes: u64,
     /// The program that serves as SMT worker; `None`: solve in this process.
@@ -90,12 +93,15 @@ pub enum Strategy {
     Concolic,
     /// One path after the other, along the decision graphs of the goals.
     Dependence,
+    /// One path after the other, the latest alternative first, whether a goal can follow it or not: what others are compared
+    /// with.
+    DepthFirst,
 }
 
 impl Strategy {
     /// Nothing but single paths.
     pub(crate) fn is_path_by_path(self) -> bool {
-        matches!(self, Strategy::Concolic | Strategy::Dependence)
+        matches!(self, Strategy::Concolic | Strategy::Dependence | Strategy::DepthFirst)
     }
 }
 
@@ -126,6 +132,7 @@ impl Default for Settings {
             time: Duration::from_secs(10),
             steps: None,
             seed: 0,
+            seed_test: Vec::new(),
             memory_megabytes: 1024,
             worker: None,
             external_solver: None,

@@ -1,6 +1,7 @@
-//! The smallest suite we find: greedy, tests that return cleanly first, then whatever adds nothing is dropped.
+//! The smallest suite of the tests that were found: tests that return cleanly first, for all that such tests cover, then
+//! others for the rest. Exact where that is quick to find, greedy otherwise; whatever adds nothing is dropped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_goals::GoalId;
 
@@ -10,27 +11,106 @@ pub(crate) struct Coverer<'a> {
     pub clean: bool,
 }
 
-/// The indices to keep, in the given order.
-pub(crate) fn minimise(tests: &[Coverer<'_>]) -> Vec<usize> {
-    let mut chosen = Vec::new();
-    let mut covered = BTreeSet::new();
-    for clean in [true, false] {
-        while let Some(best) = best_gain(tests, &covered, clean) {
-            covered.extend(tests[best].covers);
-            chosen.push(best);
-        }
-    }
-    drop_superfluous(tests, &mut chosen);
-    chosen.sort_unstable();
-    chosen
+/// A suite that covers what all tests together cover.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Smallest {
+    /// The indices to keep, in the given order.
+    pub kept: Vec<usize>,
+    /// No smaller choice covers as much; otherwise it is the greedy one, or a better one that was met.
+    pub exact: bool,
 }
 
-/// The test that covers most of what is missing; the earlier one of equals.
-fn best_gain(tests: &[Coverer<'_>], covered: &BTreeSet<GoalId>, clean: bool) -> Option<usize> {
-    let gain = |test: &Coverer<'_>| test.covers.iter().filter(|goal| !covered.contains(goal)).count();
-    let candidates = tests.iter().enumerate().filter(|(_, test)| test.clean || !clean);
-    let best = candidates.map(|(index, test)| (gain(test), std::cmp::Reverse(index))).max()?;
-    (best.0 > 0).then_some(best.1.0)
+/// So many choices are looked at before greed has to do.
+const MOST_CHOICES: usize = 20_000;
+
+pub(crate) fn minimise(tests: &[Coverer<'_>]) -> Smallest {
+    let (mut kept, mut covered, mut exact) = (Vec::new(), BTreeSet::<GoalId>::new(), true);
+    for clean in [true, false] {
+        let candidates: Vec<(usize, BTreeSet<GoalId>)> = tests
+            .iter()
+            .enumerate()
+            .filter(|(_, test)| test.clean || !clean)
+            .map(|(index, test)| (index, test.covers.iter().copied().filter(|id| !covered.contains(id)).collect()))
+            .collect();
+        let mut search = Search::over(&candidates);
+        search.choose(&mut Vec::new(), &search.goals());
+        exact &= search.choices < MOST_CHOICES;
+        for &index in &search.best {
+            covered.extend(tests[index].covers);
+            kept.push(index);
+        }
+    }
+    drop_superfluous(tests, &mut kept);
+    kept.sort_unstable();
+    Smallest { kept, exact }
+}
+
+/// Branch and bound: the goal that the fewest tests cover is covered by one of them.
+struct Search<'a> {
+    candidates: &'a [(usize, BTreeSet<GoalId>)],
+    coverers: BTreeMap<GoalId, Vec<usize>>,
+    /// Indices of tests.
+    best: Vec<usize>,
+    choices: usize,
+}
+
+impl<'a> Search<'a> {
+    fn over(candidates: &'a [(usize, BTreeSet<GoalId>)]) -> Self {
+        let mut coverers: BTreeMap<GoalId, Vec<usize>> = BTreeMap::new();
+        for (position, (_, covers)) in candidates.iter().enumerate() {
+            covers.iter().for_each(|&goal| coverers.entry(goal).or_default().push(position));
+        }
+        let best = greedy(candidates);
+        Search { candidates, coverers, best, choices: 0 }
+    }
+
+    fn goals(&self) -> BTreeSet<GoalId> {
+        self.coverers.keys().copied().collect()
+    }
+
+    fn choose(&mut self, chosen: &mut Vec<usize>, missing: &BTreeSet<GoalId>) {
+        self.choices += 1;
+        let Some(goal) = missing.iter().min_by_key(|goal| self.coverers[goal].len()) else {
+            if chosen.len() < self.best.len() {
+                self.best.clone_from(chosen);
+            }
+            return;
+        };
+        let gain = |position: &usize| self.candidates[*position].1.intersection(missing).count();
+        let most = (0..self.candidates.len()).map(|position| gain(&position)).max().unwrap_or(0).max(1);
+        if chosen.len() + missing.len().div_ceil(most) >= self.best.len() {
+            return;
+        }
+        let mut coverers = self.coverers[goal].clone();
+        coverers.sort_by_key(|position| (std::cmp::Reverse(gain(position)), *position));
+        for position in coverers {
+            if self.choices >= MOST_CHOICES {
+                return;
+            }
+            let (index, covers) = &self.candidates[position];
+            chosen.push(*index);
+            self.choose(chosen, &missing.difference(covers).copied().collect());
+            chosen.pop();
+        }
+    }
+}
+
+/// The test that covers most of what is missing, again and again; the earlier one of equals.
+fn greedy(candidates: &[(usize, BTreeSet<GoalId>)]) -> Vec<usize> {
+    let (mut chosen, mut covered) = (Vec::new(), BTreeSet::<GoalId>::new());
+    loop {
+        let gains = candidates.iter().map(|(index, covers)| {
+            let gain = covers.difference(&covered).count();
+            (gain, std::cmp::Reverse(*index), covers)
+        });
+        match gains.max_by_key(|(gain, index, _)| (*gain, *index)) {
+            Some((1.., index, covers)) => {
+                covered.extend(covers);
+                chosen.push(index.0);
+            }
+            _ => return chosen,
+        }
+    }
 }
 
 fn drop_superfluous(tests: &[Coverer<'_>], chosen: &mut Vec<usize>) {
@@ -62,7 +142,7 @@ mod tests {
         let covers: Vec<Vec<GoalId>> = tests.iter().map(|(numbers, _)| goals(numbers)).collect();
         let coverers: Vec<Coverer<'_>> =
             covers.iter().zip(tests).map(|(covers, (_, clean))| Coverer { covers, clean: *clean }).collect();
-        minimise(&coverers)
+        minimise(&coverers).kept
     }
 
     #[test]
@@ -79,5 +159,38 @@ mod tests {
     #[test]
     fn a_test_without_goals_is_dropped() {
         assert_eq!(kept(&[(&[], true), (&[4], true)]), [1]);
+    }
+
+    #[test]
+    fn the_smallest_suite_is_found_where_greed_misses_it() {
+        let tests: [(&[u32], bool); 4] = [(&[1, 2, 3, 4], true), (&[1, 2, 5], true), (&[3, 4, 6], true), (&[5], false)];
+        assert_eq!(kept(&tests), [1, 2]);
+    }
+
+    /// Every choice is looked at.
+    #[test]
+    fn no_smaller_suite_covers_as_much() {
+        let mut state = 7_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let covers: Vec<Vec<GoalId>> =
+                (0..random(9)).map(|_| (0..10).filter(|_| random(3) == 0).map(GoalId).collect()).collect();
+            let coverers: Vec<Coverer<'_>> = covers.iter().map(|covers| Coverer { covers, clean: true }).collect();
+            let covered = |chosen: &mut dyn Iterator<Item = usize>| -> BTreeSet<GoalId> {
+                chosen.flat_map(|index| covers[index].iter().copied()).collect()
+            };
+            let all = covered(&mut (0..covers.len()));
+            let smallest = (0_u32..1 << covers.len())
+                .filter(|bits| covered(&mut (0..covers.len()).filter(|index| bits >> index & 1 == 1)) == all)
+                .map(u32::count_ones)
+                .min();
+            let found = minimise(&coverers);
+            assert!(found.exact);
+            assert_eq!(covered(&mut found.kept.iter().copied()), all, "nothing is lost");
+            assert_eq!(Some(found.kept.len() as u32), smallest);
+        }
     }
 }

@@ -24,10 +24,10 @@ use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
-    Test, TestSource, Trouble, Work,
+    SuiteWork, Test, TestSource, Trouble, Work,
 };
 use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
-use crate::suite::{Coverer, minimise};
+use crate::suite::{Coverer, Smallest, minimise};
 use crate::verdicts::Judge;
 
 /// Names of two inputs that may be one object.
@@ -151,7 +151,7 @@ impl<'a> Unit<'_, 'a> {
         }
         on_progress(Progress::FunctionStarted { name: name.clone(), goals: ledger.len() });
         let started = Instant::now();
-        let report = match (&function.driver, unknown_goal) {
+        let report = match (&function.driver, unknown_goal.or_else(|| self.foreign_seed())) {
             (_, Some(what)) => Err(Trouble { what, fault_of_ours: false, fault_of_input: true }),
             (Err(limit), None) => Err(self.without_driver(limit.clone())),
             (Ok(_), None) => self.guarded(&mut ledger, started, &name, on_progress),
@@ -186,6 +186,16 @@ impl<'a> Unit<'_, 'a> {
         let domain = self.place.subject.program.map.domain(self.function);
         let fault_of_input = domain.is_some_and(|domain| domain.errors().next().is_some());
         Trouble { what, fault_of_ours: false, fault_of_input }
+    }
+
+    /// The seed test gives something a value that is no input of the function.
+    fn foreign_seed(&self) -> Option<String> {
+        let Subject { program, settings, .. } = self.place.subject;
+        let function = &program.map.functions[self.function];
+        let input = |name: &str| name.trim_start_matches('*').split(['[', '.', '-']).next().map(str::to_string);
+        let known = |name: &str| function.inputs.iter().any(|known| input(name).as_deref() == Some(&known.name));
+        let (foreign, _) = settings.seed_test.iter().find(|(name, _)| !known(name))?;
+        Some(format!("the seed test names '{foreign}', which is no input of {}", function.name))
     }
 
     fn ledger(&self, goals: Vec<Goal>) -> Ledger {
@@ -412,7 +422,7 @@ impl<'a> Unit<'_, 'a> {
         }
         let coverers: Vec<Coverer<'_>> =
             replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
-        let kept = minimise(&coverers);
+        let Smallest { kept, exact } = minimise(&coverers);
         let mut tests = suite(&replayed, &kept);
         let findings = findings(program, &replayed, &kept);
         let closest =
@@ -448,7 +458,9 @@ impl<'a> Unit<'_, 'a> {
         };
         let goals = ledger.goals().filter(is_reported).map(goal).collect();
         effects.name_goals(&mut tests);
-        FunctionReport { function, goals, tests, findings, work: work(counters), trouble: None }
+        // Which pair shows an effect is chosen before, and not in all ways.
+        let suite = SuiteWork { candidates: replayed.len() as u64, smallest: exact && ledger.effects().is_empty() };
+        FunctionReport { function, goals, tests, findings, work: Work { suite, ..work(counters) }, trouble: None }
     }
 }
 

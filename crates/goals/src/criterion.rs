@@ -25,6 +25,7 @@ pub enum Criterion {
     MaxIterations,
     Boundary,
     Labels,
+    DefUse,
 }
 
 impl Criterion {
@@ -52,6 +53,7 @@ impl Criterion {
             Criterion::MaxIterations => "max-iterations",
             Criterion::Boundary => "boundary",
             Criterion::Labels => "labels",
+            Criterion::DefUse => "def-use",
         }
     }
 

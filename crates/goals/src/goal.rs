@@ -50,6 +50,8 @@ pub enum GoalKind {
     Boundary,
     /// A label of the user holds.
     UserLabel,
+    /// A definition of a variable reaches a use, by their index among those of the function.
+    DefUse(usize),
     /// A path from entry to end, as abstract as its criterion.
     Path,
     /// Any path that is not among the goals.
@@ -102,6 +104,7 @@ impl GoalKind {
             GoalKind::Effect => "effect",
             GoalKind::Boundary => "boundary",
             GoalKind::UserLabel => "label",
+            GoalKind::DefUse(_) => "def_use",
             GoalKind::Path => "path",
             GoalKind::OtherPaths => "other_paths",
         }

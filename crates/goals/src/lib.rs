@@ -9,6 +9,7 @@ mod branch;
 mod combinations;
 mod course;
 mod criterion;
+mod definitions;
 mod fragments;
 mod goal;
 mod graphs;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use branchwise_program::map::{Event, Formula, Map};
+use branchwise_program::map::{Access, Event, Formula, Map};
 use branchwise_program::{FunctionId, MarkerId, NodeId};
 
 use crate::course::{Course, Step, Trace};
+use crate::definitions::{Pair, Usage, pairs};
 use crate::graphs::Graphs;
 use crate::loops::{Laps, LoopShape};
 use crate::outcomes::value_after;
@@ -21,6 +22,7 @@ pub(crate) struct Observer {
     /// Calls by their node and their index there.
     calls: HashMap<(FunctionId, NodeId, usize), GoalId>,
     loops: HashMap<FunctionId, WatchedLoops>,
+    variables: HashMap<FunctionId, WatchedVariables>,
     /// By the outcomes of the evaluation.
     evaluations: HashMap<Vec<Event>, Vec<GoalId>>,
     /// The decisions that are watched, by leaf.
@@ -32,6 +34,14 @@ pub(crate) struct Observer {
 struct WatchedLoops {
     shapes: Vec<LoopShape>,
     goals: HashMap<(usize, Iterations), GoalId>,
+}
+
+/// The variables of a function.
+#[derive(Debug, Clone, Default)]
+struct WatchedVariables {
+    accesses: HashMap<NodeId, Vec<Access>>,
+    /// By variable, definition and use.
+    goals: HashMap<(u32, NodeId, Usage), GoalId>,
 }
 
 /// What a trace shows beside the goals of its events.
@@ -52,6 +62,16 @@ struct Activation {
     laps: Laps,
     /// The evaluations that go on, by the first leaf of their decision.
     evaluating: HashMap<MarkerId, Vec<Event>>,
+    /// Where each variable got its value, and the variables that the condition which runs uses, with theirs.
+    defined: HashMap<u32, NodeId>,
+    decides: Vec<(u32, NodeId)>,
+}
+
+impl Activation {
+    fn of(function: FunctionId, laps: Laps) -> Self {
+        let (evaluating, defined, decides) = Default::default();
+        Activation { function, node: None, laps, evaluating, defined, decides }
+    }
 }
 
 impl Observer {
@@ -60,8 +80,10 @@ impl Observer {
         if goals.iter().all(|goal| goal.is_an_event() || goal.reading().is_some()) {
             return None;
         }
-        let (nodes, calls, loops, evaluations, formulas) = Default::default();
-        let mut observer = Observer { graphs: Arc::clone(graphs), nodes, calls, loops, evaluations, formulas };
+        let (nodes, calls, loops, variables, evaluations, formulas) = Default::default();
+        let mut observer =
+            Observer { graphs: Arc::clone(graphs), nodes, calls, loops, variables, evaluations, formulas };
+        let mut pairs_of: HashMap<FunctionId, Vec<Pair>> = HashMap::new();
         let mut calls_at: HashMap<(FunctionId, NodeId), usize> = HashMap::new();
         for (index, goal) in goals.iter().enumerate() {
             let id = GoalId(index as u32);
@@ -75,6 +97,10 @@ impl Observer {
             }
             match (goal.kind, goal.nodes().first()) {
                 (GoalKind::Loop(index, count), _) => observer.watch_loop(map, goal.function, index, count, id),
+                (GoalKind::DefUse(index), _) => {
+                    let pairs = pairs_of.entry(goal.function).or_insert_with(|| pairs(map, goal.function));
+                    observer.watch_pair(map, goal.function, &pairs[index], id);
+                }
                 (GoalKind::Call, Some(&node)) => {
                     let nth = calls_at.entry((goal.function, node)).or_default();
                     observer.calls.insert((goal.function, node, *nth), id);
@@ -94,6 +120,17 @@ impl Observer {
             WatchedLoops { shapes: shapes.collect(), goals: HashMap::new() }
         });
         watched.goals.insert((index, count), id);
+    }
+
+    fn watch_pair(&mut self, map: &Map, function: FunctionId, pair: &Pair, id: GoalId) {
+        let watched = self.variables.entry(function).or_insert_with(|| {
+            let mut watched = WatchedVariables::default();
+            for access in map.accesses.get(&function).into_iter().flat_map(|accesses| &accesses.all) {
+                watched.accesses.entry(access.node).or_default().push(*access);
+            }
+            watched
+        });
+        watched.goals.insert((pair.variable, pair.definition, pair.usage), id);
     }
 
     fn watch_decision(&mut self, map: &Map, function: FunctionId, events: &[Event]) {
@@ -125,7 +162,7 @@ impl Observer {
             match step {
                 Step::Enter(function) => {
                     let laps = Laps::of(self.loops(function).0);
-                    stack.push(Activation { function, node: None, laps, evaluating: HashMap::new() });
+                    stack.push(Activation::of(function, laps));
                 }
                 Step::Leave => {
                     if let Some(mut ended) = stack.pop() {
@@ -155,6 +192,7 @@ impl Observer {
                 self.note_left(function, &left, observed);
                 self.note_many(activation, observed);
                 activation.node = Some(node);
+                self.access(activation, node, observed);
             }
             Step::Call(nth) => {
                 let call = activation.node.and_then(|node| self.calls.get(&(function, node, nth)));
@@ -164,8 +202,33 @@ impl Observer {
                 activation.laps.take(self.loops(function).0, event);
                 self.note_many(activation, observed);
                 self.evaluate(activation, event, observed);
+                self.decide(activation, event, observed);
             }
             Step::Enter(_) | Step::Leave => {}
+        }
+    }
+
+    /// What a node does with variables.
+    fn access(&self, activation: &mut Activation, node: NodeId, observed: &mut Observed) {
+        activation.decides.clear();
+        let Some(watched) = self.variables.get(&activation.function) else { return };
+        for access in watched.accesses.get(&node).into_iter().flatten() {
+            let definition = activation.defined.get(&access.variable).copied().filter(|_| access.uses);
+            if let Some(definition) = definition {
+                observed.goals.extend(watched.goals.get(&(access.variable, definition, Usage::Node(node))));
+                activation.decides.push((access.variable, definition));
+            }
+            if access.defines {
+                activation.defined.insert(access.variable, node);
+            }
+        }
+    }
+
+    /// The variables that a condition uses decide its outcome.
+    fn decide(&self, activation: &mut Activation, event: Event, observed: &mut Observed) {
+        let Some(watched) = self.variables.get(&activation.function) else { return };
+        for (variable, definition) in activation.decides.drain(..) {
+            observed.goals.extend(watched.goals.get(&(variable, definition, Usage::Outcome(event))));
         }
     }
 

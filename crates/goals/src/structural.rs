@@ -6,7 +6,8 @@ use branchwise_program::map::{
 };
 use branchwise_program::{FunctionId, MarkerId, NodeId};
 
-use crate::combinations::{Cause, evaluations, pairs, value};
+use crate::combinations::{self, Cause, evaluations, value};
+use crate::definitions::{Pair, Usage, pairs};
 use crate::loops::LoopShape;
 use crate::outcomes::deciding;
 use crate::{Criterion, Goal, GoalKind, Iterations, Needs, branch_goals};
@@ -30,6 +31,7 @@ pub fn goals(map: &Map, function: FunctionId, criterion: Criterion) -> Vec<Goal>
         Criterion::MinimalAllDecisions => maker.decisions(),
         Criterion::Boundary => maker.boundaries(),
         Criterion::Labels => maker.labels(),
+        Criterion::DefUse => maker.definitions(),
         // Their goals are named by the user, or found while paths are executed.
         Criterion::Path
         | Criterion::AllPaths
@@ -129,7 +131,7 @@ impl Maker<'_> {
             let leaves = if evaluations(&decision.formula).is_empty() { Vec::new() } else { decision.formula.leaves() };
             let goal = |leaf: MarkerId| {
                 let (place, text) = (self.map.markers[leaf].place, self.map.markers[leaf].text.clone());
-                let needs = Needs::Pairs(pairs(&decision.formula, leaf, cause));
+                let needs = Needs::Pairs(combinations::pairs(&decision.formula, leaf, cause));
                 self.goal(GoalKind::Effect, None, place, text, needs)
             };
             leaves.into_iter().map(goal).collect::<Vec<_>>()
@@ -163,6 +165,33 @@ impl Maker<'_> {
         let name = |call: &CallSite| call.callee.clone().map_or("through a pointer".to_string(), |it| it + "()");
         let goal = |call: &CallSite| self.node_goal(GoalKind::Call, call.node, call.place, name(call));
         self.function.calls.iter().map(goal).collect()
+    }
+
+    fn definitions(&self) -> Vec<Goal> {
+        let Some(accesses) = self.map.accesses.get(&self.id) else { return Vec::new() };
+        let nodes = &self.function.cfg.nodes;
+        let goal = |(index, pair): (usize, Pair)| {
+            let (node, outcome, needs) = match pair.usage {
+                Usage::Node(node) => (node, None, Needs::Trace { events: Vec::new(), nodes: vec![node] }),
+                Usage::Outcome(event) => {
+                    let marker = &self.map.markers[event.marker];
+                    let is_condition = matches!(marker.kind, MarkerKind::Condition { .. });
+                    let outcome = is_condition.then_some(event.outcome == 1);
+                    (marker.node, outcome, Needs::Trace { events: vec![event], nodes: Vec::new() })
+                }
+            };
+            let way = match pair.usage {
+                Usage::Outcome(event) if outcome.is_none() => format!(" (outcome {})", event.outcome),
+                _ => String::new(),
+            };
+            let defined = nodes[pair.definition].place.line;
+            let text = format!(
+                "{} of line {defined} in {}{way}",
+                accesses.variables[pair.variable as usize], nodes[node].text
+            );
+            self.goal(GoalKind::DefUse(index), outcome, nodes[node].place, text, needs)
+        };
+        pairs(self.map, self.id).into_iter().enumerate().map(goal).collect()
     }
 
     fn boundaries(&self) -> Vec<Goal> {

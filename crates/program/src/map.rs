@@ -23,6 +23,8 @@ pub struct Map {
     pub callables: IdVec<CallableId, Callable>,
     /// Generated definitions of functions that no file defines, callables among them.
     pub stubs: Vec<Stub>,
+    /// What the nodes of each function do with variables.
+    pub accesses: BTreeMap<FunctionId, Accesses>,
     /// What the inputs of a function must satisfy; most functions have no such entry.
     pub domains: BTreeMap<FunctionId, Domain>,
     /// What stubs may return, by the name of the function that they stand for.
@@ -384,6 +386,47 @@ impl Probe {
 pub struct Reading {
     pub probe: ProbeId,
     pub value: u32,
+}
+
+/// What the nodes of a function do with variables, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Accesses {
+    pub variables: Vec<String>,
+    pub all: Vec<Access>,
+}
+
+/// What one node does with one variable.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Access {
+    pub node: NodeId,
+    /// Index into the variables.
+    pub variable: u32,
+    /// It uses the value from before the node.
+    pub uses: bool,
+    /// It leaves a new value.
+    pub defines: bool,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Access { node: NodeId(0), variable: 0, uses: false, defines: false }
+    }
+}
+
+impl Access {
+    pub fn read(&mut self) {
+        self.uses |= !self.defines;
+    }
+
+    pub fn define(&mut self) {
+        self.defines = true;
+    }
+
+    /// `+=`, `++` and the like.
+    pub fn change(&mut self) {
+        self.read();
+        self.define();
+    }
 }
 
 /// A condition of the source taken apart at `&&`, `||`, `!` and parentheses.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::code::{Block, Call, Callee, Code, Edge, Function, Global, Instruction, Operand, Terminator, Width};
 use crate::map::{EdgeLabel, Map, MarkerKind};
-use crate::{BlockId, CodeFunctionId, FeedId, Id, IdVec, MarkerId, Program, RegisterId};
+use crate::{BlockId, CodeFunctionId, FeedId, FunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
 /// A property that a [`Program`] must have and does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +81,9 @@ fn verify_map(program: &Program) -> Verified {
     for (id, probe) in map.probes.iter() {
         verify_probe(map, probe).map_err(|error| error.within(id.to_string()))?;
     }
+    for (&function, accesses) in &map.accesses {
+        verify_accesses(map, function, accesses)?;
+    }
     for function in map.functions.values() {
         let place = format!("function {} of the map", function.name);
         verify_map_function(program, function).map_err(|error| error.within(place))?;
@@ -99,6 +102,16 @@ fn verify_probe(map: &Map, probe: &crate::map::Probe) -> Verified {
     let function = known(&map.functions, probe.function)?;
     known(&function.cfg.nodes, probe.node)?;
     known(&map.files, probe.place.file).map(|_| ())
+}
+
+fn verify_accesses(map: &Map, function: FunctionId, accesses: &crate::map::Accesses) -> Verified {
+    let function = known(&map.functions, function)?;
+    for access in &accesses.all {
+        known(&function.cfg.nodes, access.node)?;
+        let exists = (access.variable as usize) < accesses.variables.len();
+        ensure(exists, || format!("variable {} of {} does not exist", access.variable, function.name))?;
+    }
+    Ok(())
 }
 
 fn verify_map_function(program: &Program, function: &crate::map::Function) -> Verified {

@@ -198,6 +198,7 @@ fn work(unit: &FunctionReport) -> Json {
         "edges": work.edges,
         "unconstrained_edges": work.unconstrained_edges,
         "aimed": work.aimed,
+        "suite": { "candidates": work.suite.candidates, "smallest": work.suite.smallest },
         "trees": trees(&work.trees),
         "seconds": work.seconds,
     })

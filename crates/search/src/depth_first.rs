@@ -28,9 +28,20 @@ struct OpenWay {
 #[derive(Debug, Clone, Default)]
 pub struct DepthFirst {
     stack: Vec<OpenWay>,
+    /// It takes all of them, as long as anything is left to reach.
+    plain: bool,
 }
 
 impl DepthFirst {
+    /// Depth first without looking ahead.
+    pub fn plain() -> Self {
+        DepthFirst { plain: true, ..DepthFirst::default() }
+    }
+
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Takes in the new nodes of a path; for each choice of it, how many events came before.
     pub fn add(&mut self, tree: &Tree, inserted: &Inserted, path: &Rc<Executed>, events_before: &[usize]) {
         let new = inserted.nodes.iter().zip(events_before).skip(inserted.first_new);
@@ -47,24 +58,33 @@ impl DepthFirst {
     /// The next alternative that can lead to a path which is a goal and not covered.
     pub fn next(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
         while let Some(way) = self.stack.pop() {
-            if way.is_worth_trying(tree, ledger) {
+            if self.is_worth_trying(&way, tree, ledger) {
                 return Some(way.candidate);
             }
         }
         None
     }
 
+    fn is_worth_trying(&self, way: &OpenWay, tree: &Tree, ledger: &Ledger) -> bool {
+        let Candidate { node, branch } = way.candidate;
+        let is_open = tree.status(node, branch) == Status::Open;
+        match self.plain {
+            true => is_open && (ledger.open() > 0 || ledger.wants_paths()),
+            false => is_open && way.may_be_new(tree, ledger),
+        }
+    }
+
     /// All of them, in a fixed order.
     pub fn remaining(&self, tree: &Tree, ledger: &Ledger) -> Vec<Candidate> {
-        self.stack.iter().filter(|way| way.is_worth_trying(tree, ledger)).map(|way| way.candidate).collect()
+        self.stack.iter().filter(|way| self.is_worth_trying(way, tree, ledger)).map(|way| way.candidate).collect()
     }
 }
 
 impl OpenWay {
-    fn is_worth_trying(&self, tree: &Tree, ledger: &Ledger) -> bool {
+    fn may_be_new(&self, tree: &Tree, ledger: &Ledger) -> bool {
         let Candidate { node, branch } = self.candidate;
         let mut events = self.path.events[..self.events_before].to_vec();
         events.extend(tree.branches(node)[branch].event);
-        tree.status(node, branch) == Status::Open && ledger.may_be_new(&self.path.calls, &events)
+        ledger.may_be_new(&self.path.calls, &events)
     }
 }

@@ -162,8 +162,10 @@ impl Reader<'_> {
             Some("tree") => Ok(Strategy::Tree),
             Some("concolic") => Ok(Strategy::Concolic),
             Some("dependence") => Ok(Strategy::Dependence),
+            Some("depth-first") => Ok(Strategy::DepthFirst),
             _ => {
-                let choices = format!("'{key}' is \"hybrid\", \"tree\", \"concolic\" or \"dependence\"");
+                let choices =
+                    format!("'{key}' is \"hybrid\", \"tree\", \"concolic\", \"dependence\" or \"depth-first\"");
                 Err(self.error(value.span().start, choices))
             }
         }

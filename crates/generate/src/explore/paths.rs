@@ -32,8 +32,9 @@ pub(crate) struct Along {
 }
 
 impl PathSearch {
-    pub(super) fn of(ledger: &Ledger) -> Self {
-        PathSearch { depth_first: None, directed: Directed::of(ledger) }
+    pub(super) fn of(ledger: &Ledger, settings: &Settings) -> Self {
+        let plain = (settings.strategy == Strategy::DepthFirst).then(DepthFirst::plain);
+        PathSearch { depth_first: plain, directed: Directed::of(ledger) }
     }
 }
 
@@ -41,7 +42,7 @@ impl Exploration<'_, '_> {
     /// Makes this round look for paths, if they are goals.
     pub(crate) fn follow_paths(&mut self) {
         if self.ledger.wants_paths() {
-            self.paths.depth_first = Some(DepthFirst::default());
+            self.paths.depth_first.get_or_insert_default();
             self.limitations.followed_paths = true;
         }
     }
@@ -120,7 +121,8 @@ impl Exploration<'_, '_> {
     /// What to try next: towards single goals first, then along given paths, then towards new ones.
     pub(super) fn next_candidate(&mut self) -> Option<Candidate> {
         let PathSearch { depth_first, directed } = &mut self.paths;
-        let towards_goal = self.frontier.next(&self.tree, self.ledger);
+        let plain = depth_first.as_ref().is_some_and(DepthFirst::is_plain);
+        let towards_goal = if plain { None } else { self.frontier.next(&self.tree, self.ledger) };
         let along = || directed.next(&self.tree, self.ledger);
         towards_goal.or_else(along).or_else(|| depth_first.as_mut()?.next(&self.tree, self.ledger))
     }
@@ -138,7 +140,7 @@ impl Exploration<'_, '_> {
 
     /// Whether what the solver could not decide still matters.
     pub(super) fn has_open_goals(&self) -> bool {
-        self.ledger.open() > 0 || self.paths.depth_first.is_some()
+        self.ledger.open() > 0 || self.ledger.wants_paths() && self.paths.depth_first.is_some()
     }
 }
 

@@ -17,6 +17,34 @@ const MOST_LOOKS: usize = 8;
 pub(super) type Named = Vec<(String, u128)>;
 
 impl Exploration<'_, '_> {
+    /// Executes the seed test; without one, the smallest input.
+    pub(super) fn begin(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let given = &budget.settings.seed_test;
+        let mut model = Model::new();
+        // Which variables an input has shows where they are looked at.
+        for _ in 0..if given.is_empty() { 0 } else { MOST_LOOKS } {
+            let limits = self.run_limits(budget);
+            self.session.run(&model, &limits);
+            let fuller = self.seeded(given);
+            if fuller == model {
+                break;
+            }
+            model = fuller;
+        }
+        self.execute(model, false, budget, on_goals);
+    }
+
+    fn seeded(&self, given: &[(String, i128)]) -> Model {
+        let terms = &self.session.terms;
+        let variables = (0..terms.variable_count()).map(VariableId::from_index);
+        let seeded = variables.filter_map(|variable| {
+            let value = seed_value(given, &as_written(terms.variable_name(variable)))?;
+            let width = terms.variable_width(variable);
+            Some((variable, value as u128 & (u128::MAX >> (128 - width))))
+        });
+        seeded.collect()
+    }
+
     /// Executes the inputs of earlier rounds that came to the conditions of open goals. They are inputs like any other, so
     /// nothing depends on whether they still do the same.
     pub(super) fn begin_with(&mut self, earlier: &[Attempt], budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
@@ -61,5 +89,43 @@ impl Exploration<'_, '_> {
         let mut names = HashSet::new();
         let first = model.iter().filter(|(variable, _)| names.insert(terms.variable_name(*variable)));
         first.map(|(variable, value)| (terms.variable_name(variable).to_string(), value)).collect()
+    }
+}
+
+/// The name of a variable as C writes it: `(*a)[1]` is `a[1]`, and `(*p)` is `*p`.
+fn as_written(name: &str) -> String {
+    let Some(inner) = name.strip_prefix("(*") else { return name.to_string() };
+    match inner.split_once(')') {
+        Some((pointer, rest)) if rest.starts_with('[') => format!("{pointer}{rest}"),
+        Some((pointer, "")) => format!("*{pointer}"),
+        _ => name.to_string(),
+    }
+}
+
+/// What a seed test says of a variable.
+fn seed_value(given: &[(String, i128)], name: &str) -> Option<i128> {
+    if let Some((_, value)) = given.iter().find(|(written, _)| written == name) {
+        return Some(*value);
+    }
+    // How many elements there are beyond the first.
+    let array = format!("{}[", name.strip_suffix(".extra")?);
+    let indices = given.iter().filter_map(|(written, _)| written.strip_prefix(&array)?.split_once(']'));
+    indices.filter_map(|(index, _)| index.parse::<i128>().ok()).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_test_names_inputs_as_c_does() {
+        assert_eq!(as_written("(*a)[1]"), "a[1]");
+        assert_eq!(as_written("(*p)"), "*p");
+        assert_eq!(as_written("x"), "x");
+        let given = [("a[1]".to_string(), 5), ("a[3]".to_string(), -1)];
+        assert_eq!(seed_value(&given, "a[1]"), Some(5));
+        assert_eq!(seed_value(&given, "a.extra"), Some(3));
+        assert_eq!(seed_value(&given, "b.extra"), None);
+        assert_eq!(seed_value(&given, "a[0]"), None);
     }
 }

@@ -53,7 +53,7 @@ impl Exploration<'_, '_> {
         let due = match budget.settings.strategy {
             Strategy::Tree => true,
             Strategy::Hybrid => self.is_stalled(budget),
-            Strategy::Concolic | Strategy::Dependence => false,
+            Strategy::Concolic | Strategy::Dependence | Strategy::DepthFirst => false,
         };
         due && !self.grown && !self.open_outcomes().is_empty()
     }
