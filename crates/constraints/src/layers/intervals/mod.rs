@@ -26,6 +26,7 @@ use crate::smt::wire;
 use crate::terms::{TermId, Terms, VariableId};
 
 pub(crate) use boxes::Boxes;
+pub use boxes::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use domain::{Domain, Points};
 use float_range::FloatRange;
 use propagation::contracted;
