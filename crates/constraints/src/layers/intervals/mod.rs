@@ -12,6 +12,8 @@ mod float_range;
 #[cfg(test)]
 mod float_tests;
 mod forward;
+#[cfg(test)]
+mod integer_tests;
 mod library;
 #[cfg(test)]
 mod library_tests;
