@@ -19,7 +19,7 @@ pub(crate) fn chain_over(backend: Box<dyn Backend>, settings: SolverSettings) ->
     let switch = |layer: Layer| if settings.without.contains(&layer) { Switch::Off } else { Switch::On };
     let smt = Smt::new(backend, settings.interrupt.clone());
     let external = External::new(smt, external(&settings));
-    let boxes = Boxes::new(external, switch(Layer::Boxes), settings.limits, settings.interrupt.clone());
+    let boxes = Boxes::new(external, switch(Layer::Boxes), &settings);
     let repair = Repair::new(boxes, switch(Layer::Repair));
     let intervals = Intervals::new(repair, switch(Layer::Intervals));
     let logged = Logged::new(intervals, settings.log.clone());

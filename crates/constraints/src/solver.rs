@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::answer::{Layer, Solved, Statistics};
 use crate::chain::{Chain, build_chain};
-use crate::layers::{Decide, Query, QueryLog};
+use crate::layers::{BoxTactics, Decide, Query, QueryLog};
 use crate::model::Model;
 use crate::smt::{ExternalSolver, Workers};
 use crate::terms::{TermId, Terms};
@@ -38,6 +38,7 @@ pub struct SolverSettings {
     pub external: Option<ExternalSolver>,
     /// Layers that do nothing, to see what they are worth: intervals, repair and boxes can be left out.
     pub without: Vec<Layer>,
+    pub tactics: BoxTactics,
     /// Where queries are written to.
     pub log: Option<Arc<QueryLog>>,
     /// Raised from outside, it makes a running [`Solver::check`] return within about 20 ms (with a worker).

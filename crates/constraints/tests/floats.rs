@@ -91,6 +91,32 @@ fn equalities_that_only_floats_satisfy_are_found() {
     d.found(&[five, right, above]);
 }
 
+/// No algebra leads there: nearly equal numbers with arbitrary last digits do.
+#[test]
+fn what_only_rounding_makes_true_is_found() {
+    let (mut d, x, y) = Doubles::new();
+    let z = d.terms.variable("z", 64);
+    let inside: Vec<TermId> = [x, y, z].into_iter().flat_map(|one| [d.above(one, 1.0), d.below(one, 2.0)]).collect();
+    let (three, one) = (d.number(3.0), d.number(1.0));
+    let first = d.op(FloatOp::Add, &[x, y]);
+    let sum = d.op(FloatOp::Add, &[first, z]);
+    let mean = d.op(FloatOp::Div, &[sum, three]);
+    let below = [x, y, z].map(|one| d.terms.float(FloatOp::Less, 1, &[mean, one]));
+    d.found(&[&inside[..], &below[..]].concat());
+
+    let product = d.op(FloatOp::Mul, &[x, y]);
+    let back = d.op(FloatOp::Div, &[product, y]);
+    let inverse = d.op(FloatOp::Div, &[one, x]);
+    let whole = d.op(FloatOp::Mul, &[inverse, x]);
+    let rest = d.op(FloatOp::Sub, &[first, x]);
+    for (value, other) in [(back, x), (whole, one), (rest, y)] {
+        let same = d.terms.float(FloatOp::Equal, 1, &[value, other]);
+        let differs = d.terms.not(same);
+        d.found(&[&inside[..], &[differs]].concat());
+        d.found(&[&inside[..], &[same]].concat());
+    }
+}
+
 #[test]
 fn what_no_double_satisfies_is_refuted() {
     let (mut d, x, y) = Doubles::new();

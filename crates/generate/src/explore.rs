@@ -106,10 +106,10 @@ impl<'a> Budget<'a> {
         SolverSettings {
             limits: Limits { milliseconds: limits.milliseconds * self.clock_slack(), ..limits },
             workers,
-            external: None,
             without: self.settings.without.clone(),
             log: self.settings.query_log.clone(),
             interrupt: alarm.flag().clone(),
+            ..SolverSettings::default()
         }
     }
 

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::report;
 
-const FILES: [&str; 7] =
+pub const FILES: [&str; 7] =
     ["floats_numeric", "floats_control", "floats_geometry", "inves", "nth_root_bisect", "sy_program1", "gaujac"];
 
 const COUNTS: [&str; 4] = ["goals", "covered", "infeasible", "unknown"];
 
 #[derive(Default)]
-struct Row {
+pub struct Row {
     functions: usize,
     counts: [u64; 4],
     seconds: f64,
@@ -34,7 +34,7 @@ pub fn floats_table() {
 }
 
 impl Row {
-    fn of(report: &Value) -> Self {
+    pub fn of(report: &Value) -> Self {
         let mut row = Row::default();
         for function in report["functions"].as_array().into_iter().flatten() {
             let (summary, work) = (&function["summary"], &function["work"]);
@@ -54,7 +54,7 @@ impl Row {
         row
     }
 
-    fn add(&mut self, other: Row) {
+    pub fn add(&mut self, other: Row) {
         self.functions += other.functions;
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
         self.seconds += other.seconds;
@@ -63,13 +63,12 @@ impl Row {
     }
 
     fn text(&self) -> String {
+        format!("| {} {}", self.functions, self.text_without_functions())
+    }
+
+    pub fn text_without_functions(&self) -> String {
         let [goals, covered, infeasible, unknown] = self.counts;
         let calls: Vec<String> = self.calls.iter().map(|(layer, count)| format!("{layer} {count}")).collect();
-        let functions = self.functions;
-        format!(
-            "| {functions} | {goals} | {covered} | {infeasible} | {unknown} | {:.2} | {} |",
-            self.seconds,
-            calls.join(", ")
-        )
+        format!("| {goals} | {covered} | {infeasible} | {unknown} | {:.2} | {} |", self.seconds, calls.join(", "))
     }
 }

@@ -12,6 +12,8 @@ mod float_range;
 #[cfg(test)]
 mod float_tests;
 mod forward;
+#[cfg(test)]
+mod integer_tests;
 mod library;
 #[cfg(test)]
 mod library_tests;
@@ -26,6 +28,7 @@ use crate::smt::wire;
 use crate::terms::{TermId, Terms, VariableId};
 
 pub(crate) use boxes::Boxes;
+pub use boxes::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use domain::{Domain, Points};
 use float_range::FloatRange;
 use propagation::contracted;

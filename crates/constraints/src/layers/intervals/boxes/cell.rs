@@ -16,6 +16,13 @@ pub(super) struct Values {
 
 pub(super) type Cell = Vec<Values>;
 
+/// An end of the values in their order.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum End {
+    Low,
+    High,
+}
+
 /// The nodes of the variables, in the order of their numbers.
 pub(super) fn variable_nodes(graph: &Graph) -> Vec<TermId> {
     let nodes = graph.nodes.iter().enumerate();
@@ -108,6 +115,33 @@ impl Values {
         halves.into_iter().flatten()
     }
 
+    /// An eighth at the lower or upper end, and the rest; none for few values and for those without one order.
+    pub(super) fn end_and_rest(self, end: End) -> Option<[Self; 2]> {
+        let eighth = self.domain().size() / 8;
+        if eighth == 0 {
+            return None;
+        }
+        match self.domain() {
+            Domain::Floats(float) => {
+                let part = |low, high| Self { float: Some(FloatRange { low, high, ..float }), ..self };
+                let eighth = eighth as i64;
+                Some(match end {
+                    End::Low => [part(float.low, float.low + eighth), part(float.low + eighth + 1, float.high)],
+                    End::High => [part(float.high - eighth, float.high), part(float.low, float.high - eighth - 1)],
+                })
+            }
+            Domain::Bits(_) if self.float.is_some() => None,
+            Domain::Bits(Range { low, high, width, .. }) => {
+                let part =
+                    |low, high| Some(Self { range: self.range.meet(Range::unsigned(low, high, width)?)?, ..self });
+                Some(match end {
+                    End::Low => [part(low, low + eighth)?, part(low + eighth + 1, high)?],
+                    End::High => [part(high - eighth, high)?, part(low, high - eighth - 1)?],
+                })
+            }
+        }
+    }
+
     pub(super) fn nearest(self, hint: u128) -> u128 {
         match self.float {
             Some(float) => float.nearest(hint),
@@ -190,6 +224,10 @@ mod tests {
                 let halves: Vec<Values> = values.halves().collect();
                 assert!(halves.iter().copied().any(holds), "{values:?} {halves:?} {value:#x}");
                 assert!(halves.iter().all(|half| half.size() < values.size()), "{values:?} {halves:?}");
+            }
+            for parts in [End::Low, End::High].into_iter().filter_map(|end| values.end_and_rest(end)) {
+                assert!(parts.into_iter().any(holds), "{values:?} {parts:?} {value:#x}");
+                assert!(parts.iter().all(|part| part.size() < values.size()), "{values:?} {parts:?}");
             }
         }
     }

@@ -5,6 +5,7 @@ mod descent;
 mod effort;
 mod evaluation;
 mod search;
+mod tactics;
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +15,11 @@ use std::sync::atomic::AtomicBool;
 use crate::answer::{Layer, Solved, Statistics};
 use crate::layers::{Decide, Query, Switch};
 use crate::smt::wire;
-use crate::solver::Limits;
+use crate::solver::{Limits, SolverSettings};
 
 use effort::Effort;
 use search::{Found, Search};
+pub use tactics::{BoxTactics, Filtering, SplittingOrder, Traversal};
 
 /// Sy and Deville's solving of path constraints: contract the box of all inputs, look for a solution among a few of its
 /// points, bisect it, go on with the halves. When no box is left there is no model; a point counts only if it satisfies
@@ -25,13 +27,15 @@ use search::{Found, Search};
 pub(crate) struct Boxes<Inner> {
     inner: Inner,
     switch: Switch,
+    tactics: BoxTactics,
     limits: Limits,
     interrupt: Arc<AtomicBool>,
 }
 
 impl<Inner> Boxes<Inner> {
-    pub(crate) fn new(inner: Inner, switch: Switch, limits: Limits, interrupt: Arc<AtomicBool>) -> Self {
-        Self { inner, switch, limits, interrupt }
+    pub(crate) fn new(inner: Inner, switch: Switch, settings: &SolverSettings) -> Self {
+        let SolverSettings { tactics, limits, .. } = *settings;
+        Self { inner, switch, tactics, limits, interrupt: settings.interrupt.clone() }
     }
 }
 
@@ -43,7 +47,7 @@ impl<Inner: Decide> Decide for Boxes<Inner> {
         let (graph, variables) = wire::graph(query.terms, query.constraints);
         let hint: Vec<u128> = variables.iter().map(|&variable| query.hint.get(variable)).collect();
         let effort = Effort::new(&self.limits, &self.interrupt);
-        match Search::new(&graph, &hint, effort).run() {
+        match Search::new(&graph, &hint, effort, self.tactics).run() {
             Found::Point(point) => Solved::sat(variables.into_iter().zip(point).collect(), Layer::Boxes),
             Found::Nothing => Solved::unsat(query.constraints.to_vec(), Layer::Boxes),
             Found::Open => self.inner.decide(query, statistics),

@@ -1,10 +1,11 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::cell::{Cell, Values, pivots, variable_nodes};
+use super::cell::{Cell, End, Values, pivots, variable_nodes};
 use super::descent::Descent;
 use super::effort::Effort;
 use super::evaluation::Evaluation;
+use super::tactics::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use crate::floats::FloatOp;
 use crate::layers::intervals::domain::{Domain, Points};
 use crate::layers::intervals::propagation::Propagation;
@@ -30,12 +31,17 @@ struct Pending {
     distance: f64,
     number: u64,
     cell: Cell,
+    /// The variable whose turn it is to be split.
+    turn: usize,
 }
 
 pub(super) struct Search<'a> {
     graph: &'a Graph,
     hint: &'a [u128],
     effort: Effort<'a>,
+    tactics: BoxTactics,
+    /// How often each variable occurs.
+    uses: Vec<u32>,
     /// Of the variables, and after them the pivots.
     nodes: Vec<TermId>,
     variables: usize,
@@ -52,13 +58,15 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(graph: &'a Graph, hint: &'a [u128], effort: Effort<'a>) -> Self {
+    pub(super) fn new(graph: &'a Graph, hint: &'a [u128], effort: Effort<'a>, tactics: BoxTactics) -> Self {
         let root = Propagation::new(graph);
         let nodes = variable_nodes(graph);
         Self {
             graph,
             hint,
             effort,
+            tactics,
+            uses: uses(graph, &nodes),
             variables: nodes.len(),
             nodes,
             cost: graph.nodes.iter().map(node_cost).sum(),
@@ -74,7 +82,7 @@ impl<'a> Search<'a> {
     pub(super) fn run(mut self) -> Found {
         let Some(cell) = self.contract_root() else { return Found::Nothing };
         let whole = self.effort.left();
-        if let Some(point) = self.label(&cell).or_else(|| self.push(cell.clone())) {
+        if let Some(point) = self.label(&cell).or_else(|| self.push(cell.clone(), 0)) {
             return Found::Point(point);
         }
         // Most refutations need few boxes; after those a descent finds what bisection would take long to.
@@ -83,7 +91,7 @@ impl<'a> Search<'a> {
         }
         let mut descent =
             Descent::new(self.graph, self.hint, &cell[..self.variables], &mut self.evaluation, &mut self.effort);
-        if let Some(point) = descent.run(whole / 8 * 5) {
+        if let Some(point) = descent.run(whole / 8 * 5).or_else(|| descent.scatter(whole / 8 * 4)) {
             return Found::Point(point);
         }
         self.branch(0).unwrap_or(Found::Open)
@@ -117,7 +125,7 @@ impl<'a> Search<'a> {
                 return Some(if self.open { Found::Open } else { Found::Nothing });
             };
             self.boxes += 1;
-            if let Some(point) = self.visit(&pending.cell) {
+            if let Some(point) = self.visit(&pending.cell, pending.turn) {
                 return Some(Found::Point(point));
             }
         }
@@ -125,8 +133,11 @@ impl<'a> Search<'a> {
     }
 
     /// Contracts a box and splits what is left.
-    fn visit(&mut self, cell: &Cell) -> Option<Vec<u128>> {
-        let cell = self.contracted(cell)?;
+    fn visit(&mut self, cell: &Cell, turn: usize) -> Option<Vec<u128>> {
+        let mut cell = self.contracted(cell)?;
+        if self.tactics.filtering == Filtering::BothEnds {
+            cell = self.without_empty_ends(cell)?;
+        }
         let domains: Vec<Domain> = cell[..self.variables].iter().map(|values| values.domain()).collect();
         let points = Points::of(&domains).filter(|points| points.count <= FEW_POINTS);
         if let Some(mut points) = points {
@@ -139,24 +150,63 @@ impl<'a> Search<'a> {
             return Some(point);
         }
         if let Some(pivot) = (self.variables..cell.len()).find(|&pivot| cell[pivot].crosses_zero()) {
-            return self.push_parts(&cell, pivot, cell[pivot].signs());
+            return self.push_parts(&cell, pivot, cell[pivot].signs(), turn);
         }
-        let Some(split) = widest(&cell[..self.variables]) else {
+        let Some(split) = self.next_split(&cell[..self.variables], turn) else {
             // Only NaN are left, of which one stands for all.
             self.open = true;
             let point = self.middle(&cell);
             return self.evaluation.satisfies(self.graph, &point).then_some(point);
         };
-        self.push_parts(&cell, split, cell[split].halves())
+        self.push_parts(&cell, split, cell[split].halves(), split + 1)
     }
 
-    fn push_parts(&mut self, cell: &Cell, split: usize, parts: impl Iterator<Item = Values>) -> Option<Vec<u128>> {
+    fn next_split(&self, cell: &[Values], turn: usize) -> Option<usize> {
+        match self.tactics.split {
+            SplittingOrder::Widest => widest(cell),
+            SplittingOrder::InTurn => {
+                let count = cell.len();
+                (turn..turn + count).map(|variable| variable % count).find(|&variable| cell[variable].size() >= 0.0)
+            }
+            SplittingOrder::MostUsed => {
+                let open = (0..cell.len()).filter(|&variable| cell[variable].size() >= 0.0);
+                let by_size = |a: usize, b: usize| cell[a].size().total_cmp(&cell[b].size());
+                open.max_by(|&a, &b| self.uses[a].cmp(&self.uses[b]).then(by_size(a, b)).then(b.cmp(&a)))
+            }
+        }
+    }
+
+    /// The box without ends of its variables in which contraction finds nothing.
+    fn without_empty_ends(&mut self, mut cell: Cell) -> Option<Cell> {
+        for variable in 0..self.variables {
+            for end in [End::Low, End::High] {
+                while let Some([outer, rest]) = cell[variable].end_and_rest(end) {
+                    let mut tried = cell.clone();
+                    tried[variable] = outer;
+                    if self.effort.left() == 0 || self.contracted(&tried).is_some() {
+                        break;
+                    }
+                    tried[variable] = rest;
+                    cell = self.contracted(&tried)?;
+                }
+            }
+        }
+        Some(cell)
+    }
+
+    fn push_parts(
+        &mut self,
+        cell: &Cell,
+        split: usize,
+        parts: impl Iterator<Item = Values>,
+        turn: usize,
+    ) -> Option<Vec<u128>> {
         let mut parts = parts.map(|part| {
             let mut child = cell.clone();
             child[split] = part;
             child
         });
-        parts.find_map(|child| self.push(child))
+        parts.find_map(|child| self.push(child, turn))
     }
 
     /// The box without what the constraints exclude; none if that is everything.
@@ -174,15 +224,16 @@ impl<'a> Search<'a> {
     }
 
     /// Keeps a box for later, unless its middle satisfies the constraints.
-    fn push(&mut self, cell: Cell) -> Option<Vec<u128>> {
+    fn push(&mut self, cell: Cell, turn: usize) -> Option<Vec<u128>> {
         let point = self.middle(&cell);
         let distance = self.evaluation.distance(self.graph, &point);
         self.spend_evaluation();
         if distance == 0.0 && self.evaluation.satisfies(self.graph, &point) {
             return Some(point);
         }
+        let distance = if self.tactics.traversal == Traversal::Nearest { distance } else { 0.0 };
         let number = self.boxes;
-        self.pending.push(Pending { distance, number, cell });
+        self.pending.push(Pending { distance, number, cell, turn });
         None
     }
 
@@ -206,6 +257,14 @@ impl<'a> Search<'a> {
 /// In operations of about the same time: an operand of a library function is bisected in a hundred calls.
 fn node_cost(node: &GraphNode) -> u64 {
     if matches!(node.kind, TermKind::Float(FloatOp::Library(_), ..)) { 200 } else { 2 }
+}
+
+fn uses(graph: &Graph, variables: &[TermId]) -> Vec<u32> {
+    let mut uses = vec![0_u32; graph.nodes.len()];
+    for node in &graph.nodes {
+        node.kind.operands().for_each(|operand| uses[operand.index()] += 1);
+    }
+    variables.iter().map(|variable| uses[variable.index()]).collect()
 }
 
 /// The variable with the most values.

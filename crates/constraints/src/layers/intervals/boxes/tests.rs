@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::effort::Effort;
 use super::evaluation::Evaluation;
 use super::search::{Found, Search};
+use super::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use crate::floats::{FloatOp, float_value};
 use crate::layers::intervals::float_range::{bits, bottom, infinity, is_nan, place};
 use crate::layers::intervals::library_tests::{Random, cases};
@@ -164,7 +165,7 @@ fn no_verdict_contradicts_z3() {
         let problem = unbounded(&mut random);
         let (graph, variables) = wire::graph(&problem.terms, &problem.constraints);
         let hint = vec![0; variables.len()];
-        let found = Search::new(&graph, &hint, Effort::new(&Limits::default(), &never)).run();
+        let found = Search::new(&graph, &hint, Effort::new(&Limits::default(), &never), BoxTactics::default()).run();
         let ours = match found {
             Found::Point(_) => true,
             Found::Nothing => false,
@@ -182,13 +183,19 @@ fn no_verdict_contradicts_z3() {
 fn no_solution_is_lost_and_most_problems_are_decided() {
     let mut random = Random(11);
     let never = AtomicBool::new(false);
+    let tactics = [
+        BoxTactics::default(),
+        BoxTactics { filtering: Filtering::BothEnds, ..BoxTactics::default() },
+        BoxTactics { split: SplittingOrder::InTurn, traversal: Traversal::DepthFirst, ..BoxTactics::default() },
+        BoxTactics { split: SplittingOrder::MostUsed, ..BoxTactics::default() },
+    ];
     let (mut found, mut refuted, mut open) = (0_u64, 0_u64, 0_u64);
     for number in 0..cases(400) {
         let problem = Problem::random(&mut random);
         let (graph, variables) = wire::graph(&problem.terms, &problem.constraints);
         let hint = vec![0; variables.len()];
         let effort = Effort::new(&Limits { resource: 800_000, ..Limits::default() }, &never);
-        match Search::new(&graph, &hint, effort).run() {
+        match Search::new(&graph, &hint, effort, tactics[number as usize % tactics.len()]).run() {
             Found::Point(point) => {
                 let model: Model = variables.into_iter().zip(point).collect();
                 assert!(holds(&problem.terms, &model, &problem.constraints), "problem {number}");
@@ -230,7 +237,8 @@ fn a_single_point_is_refuted_or_found() {
         for wanted in [terms.equal(value, result), terms.not_equal(value, result)] {
             let (graph, variables) = wire::graph(&terms, &[same, wanted]);
             let hint = vec![0; variables.len()];
-            let found = Search::new(&graph, &hint, Effort::new(&Limits::default(), &never)).run();
+            let found =
+                Search::new(&graph, &hint, Effort::new(&Limits::default(), &never), BoxTactics::default()).run();
             let is_equal = terms.equal(value, result) == wanted;
             assert_eq!(matches!(found, Found::Point(_)), is_equal);
             assert_eq!(matches!(found, Found::Nothing), !is_equal);
