@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use branchwise_frontend::{Declarations, FrontendError, LinkedFile, Neighbours, Source, Toolchain, Unit, lower};
-use branchwise_program::map::{Language, Map};
+use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sources, Tools};
 
@@ -87,11 +87,11 @@ impl Workshop {
     }
 
     pub fn harness(&self, loaded: &Loaded) -> Result<Harness, CliError> {
-        let Unit { marked, plain, flags, .. } = &loaded.unit;
+        let Unit { marked, plain, flags, language, .. } = &loaded.unit;
         let object = |file: &LinkedFile| OtherObject { path: file.object.clone(), renamed: file.renamed.clone() };
         let others: Vec<OtherObject> = loaded.linked.iter().map(object).collect();
         let map = &loaded.program.map;
-        let sources = Sources { marked, plain, flags, language: Language::C, map, others: &others };
+        let sources = Sources { marked, plain, flags, language: *language, map, others: &others };
         Harness::build(&self.tools, &sources, Limits::default()).map_err(|error| replay_error(&error))
     }
 
