@@ -281,8 +281,10 @@ impl<'u> UnitBuilder<'_, 'u> {
         for body in bodies {
             let globals = self.global_inputs(&mentions, body);
             let symbols = body.symbols(regions);
-            let known = symbols.iter().find_map(|symbol| regions.get(symbol));
-            let (plan, flow) = self.analyse_body(body, known);
+            let instances = || symbols.iter().filter_map(|symbol| regions.get(symbol));
+            // In C macros put several regions at one place.
+            let merged = (self.job.language == Language::Cpp).then(|| FunctionRegions::merged(instances())).flatten();
+            let (plan, flow) = self.analyse_body(body, merged.as_ref().or_else(|| instances().next()));
             self.add_function(body, symbols, globals, plan, flow);
         }
     }

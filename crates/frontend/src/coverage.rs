@@ -77,6 +77,25 @@ impl FunctionRegions {
         path
     }
 
+    /// All instances of a template together: what is decided in one of them counts.
+    pub fn merged<'r>(instances: impl Iterator<Item = &'r FunctionRegions>) -> Option<FunctionRegions> {
+        let mut merged: Option<FunctionRegions> = None;
+        for instance in instances {
+            let known = merged.get_or_insert_with(FunctionRegions::default);
+            for branch in &instance.branches {
+                let same = |other: &&mut Branch| {
+                    (other.file, other.start, other.end) == (branch.file, branch.start, branch.end)
+                };
+                match known.branches.iter_mut().find(same) {
+                    Some(other) => other.folded &= branch.folded,
+                    None => known.branches.push(*branch),
+                }
+            }
+            known.expansions.extend(instance.expansions.iter().map(|(file, place)| (*file, *place)));
+        }
+        merged
+    }
+
     /// Whether a body that stands there is this function's.
     pub fn has_body_at(&self, start: LineColumn, end: LineColumn) -> bool {
         self.pieces.contains(&(start, end))

@@ -45,13 +45,12 @@ template <class __bw_T> [[gnu::always_inline]] inline constexpr __bw_T __bw_swit
   return __bw_v;
 }
 template <class __bw_E> struct __bw_range_end { __bw_E last; };
-template <class __bw_I> struct __bw_range_place {
+template <unsigned __bw_M, class __bw_I> struct __bw_range_place {
   __bw_I at;
-  unsigned marker;
   [[gnu::always_inline]] decltype(auto) operator*() { return *at; }
   [[gnu::always_inline]] void operator++() { ++at; }
   template <class __bw_E> [[gnu::always_inline]] bool operator!=(__bw_range_end<__bw_E> &end) {
-    return __bw_condition(marker, static_cast<bool>(at != end.last)) != 0;
+    return __bw_condition(__bw_M, static_cast<bool>(at != end.last)) != 0;
   }
 };
 struct __bw_by_name {
@@ -62,11 +61,10 @@ struct __bw_by_name {
   template <class __bw_T, unsigned long __bw_N> [[gnu::always_inline]] static __bw_T *first(__bw_T (&range)[__bw_N], int) { return range; }
   template <class __bw_T, unsigned long __bw_N> [[gnu::always_inline]] static __bw_T *last(__bw_T (&range)[__bw_N], int) { return range + __bw_N; }
 };
-template <class __bw_R> struct __bw_range {
+template <unsigned __bw_M, class __bw_R> struct __bw_range {
   __bw_R range;
-  unsigned marker;
   [[gnu::always_inline]] auto begin() {
-    return __bw_range_place<decltype(__bw_by_name::first(range, 0))>{__bw_by_name::first(range, 0), marker};
+    return __bw_range_place<__bw_M, decltype(__bw_by_name::first(range, 0))>{__bw_by_name::first(range, 0)};
   }
   [[gnu::always_inline]] auto end() {
     return __bw_range_end<decltype(__bw_by_name::last(range, 0))>{__bw_by_name::last(range, 0)};

@@ -206,8 +206,8 @@ fn range_for(
     let node = &tree[range];
     let written = text.get(node.start as usize..node.end as usize).unwrap_or_default();
     let kept: String = written.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
-    edits.push(opening(node.start, outer_rank(range), format!("__bw_range<decltype(({kept}))>{{")));
-    edits.push(closing(node.end, outer_rank(range), format!(", {}}}", marker.0)));
+    edits.push(opening(node.start, outer_rank(range), format!("__bw_range<{}, decltype(({kept}))>{{", marker.0)));
+    edits.push(closing(node.end, outer_rank(range), "}".into()));
 }
 
 /// `a ?: b` becomes `({ __auto_type g = (a); __bw_condition(N, !!g) ? g : (b); })`; the user's `?` and `:` stay.

@@ -20,6 +20,7 @@ use super::library::{functions, name_of};
 const UNWINDING: &str = "__bw_unwinding";
 const SELECT: &str = "__bw_select";
 const RESUME: &str = "__bw_resume";
+const THROWING: [&str; 2] = ["__cxa_throw", "__cxa_rethrow"];
 const TYPE_NUMBER: &str = "llvm.eh.typeid.for";
 
 /// Rewrites every call that may throw, of a module of which no view exists yet.
@@ -294,6 +295,10 @@ unsafe fn callee_name(call: LLVMValueRef) -> Option<String> {
 /// Neither the call nor what it calls promises the contrary.
 unsafe fn may_throw(call: LLVMValueRef) -> bool {
     unsafe {
+        // Their models return normally, so that the compiler takes them for functions that do not throw.
+        if callee_name(call).is_some_and(|name| THROWING.contains(&name.as_str())) {
+            return true;
+        }
         let index = inkwell::llvm_sys::LLVMAttributeFunctionIndex;
         let nounwind = LLVMGetEnumAttributeKindForName(c"nounwind".as_ptr(), 8);
         if !LLVMGetCallSiteEnumAttribute(call, index, nounwind).is_null() {

@@ -10,7 +10,8 @@ use inkwell::module::Module;
 
 const START: &str = "__bw_start";
 const STARTED: &str = "__bw_started";
-const UNWINDING: &str = "__bw_unwinding";
+/// What says which exceptions are on their way: none, whatever calls were made before.
+const EXCEPTIONS: [&str; 4] = ["__bw_unwinding", "__bw_thrown", "__bw_caught", "__bw_uncaught"];
 const CONSTRUCTORS: &str = "llvm.global_ctors";
 
 /// Defines it, where a driver calls it: all constructors in the order of their priority, once.
@@ -26,8 +27,8 @@ pub(super) fn define(module: &Module<'_>) {
         let block = || LLVMAppendBasicBlockInContext(context, start, c"".as_ptr());
         let (entry, first, end) = (block(), block(), block());
         LLVMPositionBuilderAtEnd(builder, entry);
-        if let Some(unwinding) = named(UNWINDING, |name| LLVMGetNamedGlobal(module, name)) {
-            LLVMBuildStore(builder, zero, unwinding);
+        for variable in EXCEPTIONS.iter().filter_map(|name| named(name, |name| LLVMGetNamedGlobal(module, name))) {
+            LLVMBuildStore(builder, LLVMConstNull(LLVMGlobalGetValueType(variable)), variable);
         }
         let constructors = constructors(module);
         if constructors.is_empty() {
