@@ -1,4 +1,4 @@
-//! Compiles the models of library functions (`library/*.c`) to one bitcode file, which the crate embeds.
+//! Compiles the models of library functions (`library/*.c`, `library/cpp/*.cpp`) to a bitcode file each, which the crate embeds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,25 +14,34 @@ fn main() {
     let clang = find_tool::find_tool("clang").unwrap_or_else(|error| {
         panic!("the library models need clang {}: {error}\nHint: apt install clang-19", find_tool::VERSION)
     });
-    let (source, text, bitcode) = (folder.join("models.c"), folder.join("models.ll"), folder.join("models.bc"));
-    write(&source, &all_models());
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
+    let source = folder.join("models.c");
+    write(&source, &all_models(&library, "c"));
+    compile(&clang, "-std=gnu11", &source);
+    let source = folder.join("models_cpp.cpp");
+    write(&source, &all_models(&library.join("cpp"), "cpp"));
+    compile(&clang, "-std=gnu++17", &source);
+}
+
+/// To bitcode beside the source.
+fn compile(clang: &Path, standard: &str, source: &Path) {
+    let (text, bitcode) = (source.with_extension("ll"), source.with_extension("bc"));
     // Without optimisation, like the user's code: a null pointer that is handed to a model must be dereferenced there.
-    run(Command::new(&clang)
-        .args(["-std=gnu11", "-O0", "-Xclang", "-disable-O0-optnone", "-ffreestanding", "-fno-builtin", "-g0"])
+    run(Command::new(clang)
+        .args([standard, "-O0", "-Xclang", "-disable-O0-optnone", "-ffreestanding", "-fno-builtin", "-g0"])
         .args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-S", "-emit-llvm", "-o"])
-        .args([&text, &source]));
+        .args([text.as_path(), source]));
     write(&text, &without_module_flags(&read(&text)));
-    run(Command::new(&clang)
+    run(Command::new(clang)
         .args(["-Xclang", "-disable-llvm-passes", "-Wno-override-module", "-c", "-emit-llvm", "-o"])
         .args([&bitcode, &text]));
 }
 
 /// One text that includes every file, so that models may use each other's helpers.
-fn all_models() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+fn all_models(folder: &Path, ending: &str) -> String {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == ending));
     files.sort();
     files.iter().map(|path| format!("#include \"{}\"\n", path.display())).collect()
 }

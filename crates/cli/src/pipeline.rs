@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use branchwise_frontend::{Declarations, FrontendError, LinkedFile, Neighbours, Source, Toolchain, Unit, lower};
-use branchwise_program::map::{Language, Map};
+use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sources, Tools};
 
@@ -98,11 +98,11 @@ impl Workshop {
     }
 
     pub fn harness(&self, loaded: &Loaded) -> Result<Harness, CliError> {
-        let Unit { marked, plain, flags, .. } = &loaded.unit;
+        let Unit { marked, plain, flags, language, .. } = &loaded.unit;
         let object = |file: &LinkedFile| OtherObject { path: file.object.clone(), renamed: file.renamed.clone() };
         let others: Vec<OtherObject> = loaded.linked.iter().map(object).collect();
         let map = &loaded.program.map;
-        let sources = Sources { marked, plain, flags, language: Language::C, map, others: &others };
+        let sources = Sources { marked, plain, flags, language: *language, map, others: &others };
         Harness::build(&self.tools, &sources, Limits::default()).map_err(|error| replay_error(&error))
     }
 
@@ -138,8 +138,33 @@ fn analyse(
 
 /// The functions that the user names, of one file; where none is named, all that the configuration wants.
 pub fn selected(map: &Map, names: &[String], config: &Config) -> Vec<FunctionId> {
-    let wanted = |name: &String| if names.is_empty() { config.wants(name) } else { names.contains(name) };
+    let named: Vec<&str> = names.iter().map(|name| full_name(map, name)).collect();
+    let wanted = |name: &String| if names.is_empty() { config.wants(name) } else { named.contains(&name.as_str()) };
     map.functions.iter().filter(|(_, function)| wanted(&function.name)).map(|(id, _)| id).collect()
+}
+
+/// A C++ function may be named by the end of its name, without scopes and parameters, where that means one function.
+pub fn full_name<'a>(map: &'a Map, name: &'a str) -> &'a str {
+    match meant(map, name).as_slice() {
+        [only] => only,
+        _ => name,
+    }
+}
+
+/// The functions that a name may mean: the one that bears it, or all whose names end with it.
+pub fn meant<'a>(map: &'a Map, name: &str) -> Vec<&'a str> {
+    let names = || map.functions.values().map(|function| function.name.as_str());
+    if let Some(exact) = names().find(|known| *known == name) {
+        return vec![exact];
+    }
+    let bare = |known: &str| known.split('(').next().unwrap_or(known).to_owned();
+    let ends = |known: &str| {
+        known == name
+            || known.ends_with(&format!("::{name}"))
+            || bare(known) == name
+            || bare(known).ends_with(&format!("::{name}"))
+    };
+    names().filter(|known| ends(known)).collect()
 }
 
 fn frontend_error(error: &FrontendError) -> CliError {

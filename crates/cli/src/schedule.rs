@@ -17,7 +17,7 @@ use branchwise_replay::Harness;
 
 use crate::config::Config;
 use crate::error::CliError;
-use crate::pipeline::{Loaded, Member, Workshop, replay_error, selected};
+use crate::pipeline::{Loaded, Member, Workshop, meant, replay_error, selected};
 use crate::sources::SourceFile;
 
 /// Deep terms make deep recursion; the memory is only reserved.
@@ -234,11 +234,18 @@ impl Schedule<'_> {
         let open: Vec<&Arc<OpenFile>> = state.files.iter().filter_map(open).collect();
         let functions = open.iter().flat_map(|file| file.loaded.program.map.functions.values());
         let known: Vec<&str> = functions.map(|function| function.name.as_str()).collect();
-        let wrong = self.work.names.iter().find(|name| !known.contains(&name.as_str()) && !open.is_empty());
+        let candidates =
+            |name: &str| -> Vec<&str> { open.iter().flat_map(|file| meant(&file.loaded.program.map, name)).collect() };
+        let is_wrong = |name: &&String| !known.contains(&name.as_str()) && candidates(name).len() != 1;
+        let wrong = self.work.names.iter().find(|name| is_wrong(name) && !open.is_empty());
         if let Some(name) = wrong {
             let path = |file: &&Arc<OpenFile>| self.work.sources[file.index].path.display().to_string();
             let files: Vec<String> = open.iter().map(path).collect();
-            return Names::Wrong(CliError::no_such_function(name, &files.join(", "), known.iter().copied()));
+            return Names::Wrong(match candidates(name).as_slice() {
+                [] => CliError::no_such_function(name, &files.join(", "), known.iter().copied()),
+                several => CliError::usage(format!("'{name}' may be several functions of {}", files.join(", ")))
+                    .with_hint(format!("name one of '{}'", several.join("', '"))),
+            });
         }
         let maps: Vec<&Map> = open.iter().map(|file| &file.loaded.program.map).collect();
         match self.work.config.check(&maps) {

@@ -36,7 +36,7 @@ fn all_fixtures() -> Vec<PathBuf> {
     let wanted = std::env::var("BRANCHWISE_FIXTURES").unwrap_or_default();
     let entries = fs::read_dir(folder()).expect("the folder of fixtures can be read").flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "c" || extension == "cpp"));
     paths.retain(|path| fixture::file_name(path).contains(&wanted));
     paths.sort();
     paths
@@ -186,6 +186,19 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
     let check = |folder: &Path| {
         let sources = emitted(folder, &["c"]);
         ["clang-19", "gcc"].into_iter().try_for_each(|compiler| compiles_and_passes(compiler, &sources, &[], folder))
+    };
+    check_all(&paths, |path| check_emitted(path, check, &[]));
+}
+
+#[test]
+fn emitted_tests_in_cpp_compile_without_a_warning_and_pass() {
+    let _alone = alone();
+    let mut paths = all_fixtures();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "cpp"));
+    let check = |folder: &Path| {
+        let sources = emitted(folder, &["cpp"]);
+        let compile = |compiler| compiles_and_passes(compiler, &sources, &[], folder);
+        ["clang++-19", "g++"].into_iter().try_for_each(compile)
     };
     check_all(&paths, |path| check_emitted(path, check, &[]));
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
 use branchwise_program::{FunctionId, MarkerId, TypeId};
-use clang_sys::*;
 
-use crate::cfg::{Builder, Flow, never_returns};
+use crate::callees::Callees;
+use crate::cfg::{Builder, Flow, THROW, never_returns};
 use crate::clang::{self, Cursor, ParsedUnit};
 use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
@@ -15,10 +15,12 @@ use crate::coverage::{self, FunctionRegions};
 use crate::ctypes::Types;
 use crate::dataflow;
 use crate::drivers::{self, Driven};
+use crate::functions::{Named, flattened, qualified, user_functions};
 use crate::inputs::{self, Globals, Mentions};
+use crate::language::{self, language_of};
 use crate::lower::library::may_call_back;
 use crate::macros::MacroTable;
-use crate::marking::{self, Insertion};
+use crate::marking::{self, Dialect, Insertion};
 use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
 use crate::preconditions::{self, Checks};
@@ -26,6 +28,7 @@ use crate::preprocess::{clean_flags, coverage_dump, preprocess};
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::SyntaxTree;
+use crate::usage::{Given, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
 /// Deeply nested code makes deep recursion, in libclang and here; the memory is only reserved.
@@ -46,12 +49,14 @@ pub(crate) fn analyse(
         return Err(cannot_read(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
     }
     let flags = clean_flags(source.flags);
-    let preprocessed = preprocess(toolchain, source.path, &flags)?;
+    let language = language_of(source.path);
+    let preprocessed = preprocess(toolchain, source.path, language, &flags)?;
     let mut job = Job {
         toolchain,
         path: source.path,
         absolute,
         flags,
+        language,
         preprocessed,
         declarations,
         provided,
@@ -71,6 +76,7 @@ struct Job<'a> {
     path: &'a Path,
     absolute: PathBuf,
     flags: Vec<String>,
+    language: Language,
     /// The user's text, and behind it the functions that check preconditions.
     preprocessed: String,
     declarations: &'a Declarations,
@@ -85,14 +91,19 @@ impl Job<'_> {
     fn run(&mut self) -> Result<Unit, FrontendError> {
         clang::load_library()?;
         // The original first: its error messages speak of the file that the user knows.
-        let original = ParsedUnit::parse(self.path, None, &self.parse_flags("c"))?;
+        let original = ParsedUnit::parse(self.path, None, &self.parse_flags(language::written(self.language)))?;
         let checks = self.checks(&original)?;
         self.preprocessed.push_str(&checks.preprocessed);
         let name = PathBuf::from("branchwise-preprocessed.i");
-        let marked = ParsedUnit::parse(&name, Some(&self.preprocessed), &self.parse_flags("cpp-output"))?;
+        let preprocessed = self.parse_flags(language::preprocessed(self.language));
+        let marked = ParsedUnit::parse(&name, Some(&self.preprocessed), &preprocessed)?;
         let (declarations, original_declarations) = (marked.root().children(), original.root().children());
         let functions = user_functions(&declarations);
         let regions = self.coverage(&functions)?;
+        let declarations = match self.language {
+            Language::C => declarations,
+            Language::Cpp => flattened(&declarations),
+        };
         let mut unit = UnitBuilder {
             job: self,
             files: Files::default(),
@@ -105,10 +116,11 @@ impl Job<'_> {
             stubs: String::new(),
             checks,
             declarations: &declarations,
+            callees: Callees::of_unit(&functions, &marked.root().children()),
         };
         // The main file is the first of the map even if a header defines the first function.
         unit.files.id(self.path);
-        let bodies = pair_bodies(&functions, &user_functions(&original_declarations));
+        let bodies = self.pair_bodies(&functions, &user_functions(&original_declarations));
         unit.add_functions(&bodies, &regions);
         unit.add_stubs(&declarations);
         Ok(unit.finish(&bodies))
@@ -122,7 +134,8 @@ impl Job<'_> {
             toolchain: self.toolchain,
             include: &include,
             flags: &self.flags,
-            parse_flags: &self.parse_flags("c"),
+            parse_flags: &self.parse_flags(language::written(self.language)),
+            language: self.language,
         };
         preconditions::checks(&context, &functions, self.declarations)
     }
@@ -133,16 +146,44 @@ impl Job<'_> {
         flags
     }
 
-    fn coverage(&self, functions: &[Cursor<'_>]) -> Result<HashMap<String, FunctionRegions>, FrontendError> {
-        let names: Vec<String> = functions.iter().map(|function| function.spelling()).collect();
-        let text = self.include() + &drivers::keep_alive(&names);
-        Ok(coverage::parse_dump(&coverage_dump(self.toolchain, &text, &self.flags)?))
+    fn coverage(&self, functions: &[Named<'_>]) -> Result<HashMap<String, FunctionRegions>, FrontendError> {
+        let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+        let text = match self.language {
+            Language::C => self.include() + &drivers::keep_alive(&names),
+            Language::Cpp => self.include(),
+        };
+        Ok(coverage::parse_dump(&coverage_dump(self.toolchain, &text, self.language, &self.flags)?))
+    }
+
+    fn prelude(&self) -> &'static str {
+        match self.language {
+            Language::C => drivers::PRELUDE,
+            Language::Cpp => drivers::CPP_PRELUDE,
+        }
+    }
+
+    fn pair_bodies<'u>(&self, functions: &[Named<'u>], originals: &[Named<'u>]) -> Vec<Body<'u>> {
+        let by_name: HashMap<&str, Cursor<'u>> =
+            originals.iter().map(|function| (function.name.as_str(), function.cursor)).collect();
+        let body = |function: &Named<'u>| {
+            let mut tree = SyntaxTree::of_function(function.cursor)?;
+            if self.language == Language::Cpp {
+                tree.note_constant_conditions(&self.preprocessed);
+            }
+            let original = by_name.get(function.name.as_str()).and_then(|&original| {
+                let copy = SyntaxTree::of_function(original)?;
+                tree.matches(&copy).then_some((original, copy))
+            });
+            Some(Body { function: function.cursor, name: function.name.clone(), tree, original })
+        };
+        functions.iter().filter_map(body).collect()
     }
 
     /// Whether the text can stand behind the unit's.
     fn compiles(&self, behind: &str) -> bool {
-        let text = format!("{}{}{behind}", drivers::PRELUDE, self.preprocessed);
-        ParsedUnit::parse(Path::new("branchwise-stubs.i"), Some(&text), &self.parse_flags("cpp-output")).is_ok()
+        let text = format!("{}{}{behind}", self.prelude(), self.preprocessed);
+        let flags = self.parse_flags(language::preprocessed(self.language));
+        ParsedUnit::parse(Path::new("branchwise-stubs.i"), Some(&text), &flags).is_ok()
     }
 
     fn include(&self) -> String {
@@ -151,42 +192,74 @@ impl Job<'_> {
     }
 }
 
+fn dialect(language: Language, function: Cursor<'_>, text: &str) -> Dialect {
+    let start = clang::file_offset(function.start()) as usize;
+    let name = clang::file_offset(function.location()) as usize;
+    match language {
+        Language::C => Dialect::C,
+        Language::Cpp if text.get(start..name).is_some_and(|head| head.contains("constexpr")) => Dialect::Constexpr,
+        Language::Cpp => Dialect::Cpp,
+    }
+}
+
 /// What the unit calls of the library and does not define itself, where the model calls nothing of the unit.
 fn closed_functions(map: &Map) -> BTreeSet<String> {
     let called = map.functions.values().flat_map(|function| &function.calls).filter_map(|call| call.callee.clone());
-    called.filter(|name| map.function_named(name).is_none() && !may_call_back(name)).collect()
-}
-
-/// Function definitions outside system headers, in source order.
-fn user_functions<'u>(declarations: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
-    let is_ours = |cursor: &&Cursor<'u>| {
-        cursor.kind() == CXCursor_FunctionDecl
-            && cursor.is_definition()
-            && !cursor.in_system_header()
-            && !preconditions::is_check(&cursor.spelling())
-    };
-    declarations.iter().filter(is_ours).copied().collect()
+    let closed = |name: &String| name == THROW || !may_call_back(name);
+    called.filter(|name| map.function_named(name).is_none() && closed(name)).collect()
 }
 
 /// A function in both views.
 struct Body<'u> {
     function: Cursor<'u>,
+    name: String,
     tree: SyntaxTree<'u>,
     /// The function and its tree in the original file, if they match.
     original: Option<(Cursor<'u>, SyntaxTree<'u>)>,
 }
 
-fn pair_bodies<'u>(functions: &[Cursor<'u>], originals: &[Cursor<'u>]) -> Vec<Body<'u>> {
-    let by_name: HashMap<String, Cursor<'u>> = originals.iter().map(|&cursor| (cursor.spelling(), cursor)).collect();
-    let body = |&function: &Cursor<'u>| {
-        let tree = SyntaxTree::of_function(function)?;
-        let original = by_name.get(&function.spelling()).and_then(|&original| {
-            let copy = SyntaxTree::of_function(original)?;
-            tree.matches(&copy).then_some((original, copy))
-        });
-        Some(Body { function, tree, original })
-    };
-    functions.iter().filter_map(body).collect()
+impl Body<'_> {
+    /// Where its block begins and ends in the user's file.
+    fn place(&self) -> Option<(coverage::LineColumn, coverage::LineColumn)> {
+        let (_, tree) = self.original.as_ref()?;
+        let body = tree[SyntaxTree::BODY].cursor;
+        let (start, end) = (clang::expansion_location(body.start()), clang::expansion_location(body.end()));
+        Some(((start.line, start.column), (end.line, end.column)))
+    }
+
+    /// Its names in the object code, the one that llvm-cov knows first: instances of a template, and the variants of
+    /// constructors and destructors.
+    fn symbols(&self, regions: &HashMap<String, FunctionRegions>) -> Vec<String> {
+        let own = self.function.mangled().trim_start_matches('\u{1}').to_owned();
+        if !self.function.is_cpp() {
+            return vec![own];
+        }
+        let there = |(_, known): &(&String, &FunctionRegions)| {
+            self.place().is_some_and(|(start, end)| known.has_body_at(start, end))
+        };
+        let mut symbols: Vec<String> = regions.iter().filter(there).map(|(symbol, _)| symbol.clone()).collect();
+        symbols.sort();
+        let variants: Vec<String> = symbols.iter().chain([&own]).flat_map(|symbol| variants(symbol)).collect();
+        symbols.extend(variants);
+        let mut seen = BTreeSet::new();
+        symbols.retain(|symbol| !symbol.is_empty() && seen.insert(symbol.clone()));
+        symbols
+    }
+}
+
+/// A constructor is compiled for complete objects and for bases, a destructor also for `delete`.
+fn variants(symbol: &str) -> Vec<String> {
+    let kinds = [["C1", "C2", "C2"], ["D0", "D1", "D2"]];
+    let mut variants = vec![symbol.to_owned()];
+    for kinds in kinds {
+        for kind in kinds {
+            for (at, _) in symbol.match_indices(kind) {
+                let (before, after) = (&symbol[..at], &symbol[at + 2..]);
+                variants.extend(kinds.iter().map(|other| format!("{before}{other}{after}")));
+            }
+        }
+    }
+    variants
 }
 
 struct UnitBuilder<'a, 'u> {
@@ -203,6 +276,7 @@ struct UnitBuilder<'a, 'u> {
     checks: Checks,
     /// Of the marked unit.
     declarations: &'a [Cursor<'u>],
+    callees: Callees,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -211,10 +285,13 @@ impl<'u> UnitBuilder<'_, 'u> {
             bodies.iter().map(|body| (body.function.usr(), self.globals.mentions(&body.tree))).collect();
         self.add_mentions_of_checks(bodies, &mut mentions);
         for body in bodies {
-            let globals = self.global_inputs(&mentions, body.function);
-            let symbol = body.function.mangled();
-            let (plan, flow) = self.analyse_body(body, regions.get(symbol.trim_start_matches('\u{1}')));
-            self.add_function(body, symbol, globals, plan, flow);
+            let globals = self.global_inputs(&mentions, body);
+            let symbols = body.symbols(regions);
+            let instances = || symbols.iter().filter_map(|symbol| regions.get(symbol));
+            // In C macros put several regions at one place.
+            let merged = (self.job.language == Language::Cpp).then(|| FunctionRegions::merged(instances())).flatten();
+            let (plan, flow) = self.analyse_body(body, merged.as_ref().or_else(|| instances().next()));
+            self.add_function(body, symbols, globals, plan, flow);
         }
     }
 
@@ -228,7 +305,7 @@ impl<'u> UnitBuilder<'_, 'u> {
             .filter(|(name, _)| preconditions::is_check(name))
             .collect();
         for body in bodies {
-            let name = body.function.spelling();
+            let name = body.name.clone();
             let trees = (0..self.checks.usable(&name))
                 .filter_map(|number| checks.get(&preconditions::check_name(&name, number)))
                 .filter_map(|&check| SyntaxTree::of_function(check));
@@ -241,8 +318,14 @@ impl<'u> UnitBuilder<'_, 'u> {
         }
     }
 
-    fn global_inputs(&self, mentions: &HashMap<String, Mentions>, function: Cursor<'u>) -> Vec<Cursor<'u>> {
-        let numbers = inputs::close_over_calls(mentions, &function.usr());
+    fn global_inputs(&self, mentions: &HashMap<String, Mentions>, body: &Body<'u>) -> Vec<Cursor<'u>> {
+        let numbers: BTreeSet<usize> = match self.job.language {
+            Language::C => inputs::close_over_calls(mentions, &body.function.usr()),
+            // A program begins with what its variables are initialised to.
+            Language::Cpp if body.name == "main" => BTreeSet::new(),
+            // Calls need not be visible in the text.
+            Language::Cpp => mentions.values().flat_map(|own| own.globals.iter().copied()).collect(),
+        };
         numbers.into_iter().map(|number| self.globals.variables[number]).collect()
     }
 
@@ -254,15 +337,20 @@ impl<'u> UnitBuilder<'_, 'u> {
         let function = self.map.functions.next_id();
         let mut shared = Shared { files: &mut self.files, markers: &mut self.map.markers, macros: &self.macros };
         let plan = plan(function, &views, &conditions, regions, &mut shared);
-        self.insertions.extend(marking::insertions(&body.tree, &conditions, &plan, text));
+        let dialect = dialect(self.job.language, body.function, text);
+        self.insertions.extend(marking::insertions(&body.tree, &conditions, &plan, text, dialect));
         let sites = probes::sites(&body.tree, &plan, self.job.relations);
         self.insertions.extend(probes::insertions(&body.tree, &sites, self.map.probes.next_id()));
         let user_function = body.original.as_ref().map(|(function, _)| *function);
         self.points.extend(columns::head_points(&mut self.files, body.function, user_function));
         self.points.extend(columns::points(&views, &mut self.files));
         let (start, end) = self.extent(body);
-        let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers);
-        let flow = builder.build(&body.function.spelling(), start, end);
+        let implicit = match self.job.language {
+            Language::C => BTreeSet::new(),
+            Language::Cpp => self.callees.implicit(body.function, &body.tree),
+        };
+        let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers, &self.callees);
+        let flow = builder.build(&body.name, start, end, implicit);
         let accesses = dataflow::accesses(body.function, &body.tree, &flow.owners, flow.cfg.entry);
         self.map.accesses.insert(function, accesses);
         let placed = (&self.map.markers, flow.calls.as_slice());
@@ -285,10 +373,17 @@ impl<'u> UnitBuilder<'_, 'u> {
         (start, end)
     }
 
-    fn add_function(&mut self, body: &Body<'u>, symbol: String, globals: Vec<Cursor<'u>>, plan: Plan, flow: Flow) {
+    fn add_function(
+        &mut self,
+        body: &Body<'u>,
+        mut symbols: Vec<String>,
+        globals: Vec<Cursor<'u>>,
+        plan: Plan,
+        flow: Flow,
+    ) {
         let function = body.function;
         let (place, end) = self.extent(body);
-        let name = function.spelling();
+        let name = body.name.clone();
         let number = self.map.functions.next_id();
         let preconditions = self.checks.usable(&name);
         let driven = Driven { number: number.0, name: &name, function, globals: &globals, preconditions };
@@ -297,17 +392,24 @@ impl<'u> UnitBuilder<'_, 'u> {
         self.types.functions.insert(name.clone(), type_id);
         let driver = driver.and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), Err));
         self.map.domains.extend(self.checks.domains.get(&name).map(|domain| (number, domain.clone())));
-        let parameters = self.parameters(function);
+        let usage = function.is_cpp().then(|| usage(function).ok()).flatten();
+        let (usage, parameters) = match usage {
+            Some((usage, given)) => (Some(usage), self.given(&given)),
+            None => (None, self.parameters(function)),
+        };
         let inputs = self.inputs(&parameters, &globals);
         let markers: Vec<MarkerId> = plan.markers;
+        let result = self.result(function);
         self.map.functions.push(Function {
-            symbol: symbol.trim_start_matches('\u{1}').to_owned(),
+            symbol: if symbols.is_empty() { String::new() } else { symbols.remove(0) },
+            variants: symbols,
             place,
             end,
-            language: Language::C,
+            language: self.job.language,
             internal: function.has_internal_linkage(),
             variadic: function.is_variadic(),
-            result: self.types.id(function.result_type()),
+            result,
+            usage,
             parameters,
             inputs,
             driver,
@@ -342,6 +444,25 @@ impl<'u> UnitBuilder<'_, 'u> {
         self.stubs = written.text;
     }
 
+    /// In C++ what a test cannot look at counts as nothing.
+    fn result(&mut self, function: Cursor<'u>) -> TypeId {
+        match function.is_cpp() {
+            true => match drivers::observable_result(function.result_type()) {
+                Some(value) => self.types.id(value),
+                None => self.types.void(),
+            },
+            false => self.types.id(function.result_type()),
+        }
+    }
+
+    fn given(&mut self, given: &[Given<'u>]) -> Vec<Parameter> {
+        let parameter = |value: &Given<'u>| Parameter {
+            name: value.name.clone(),
+            type_id: self.types.parameter_id(value.declared),
+        };
+        given.iter().map(parameter).collect()
+    }
+
     fn parameters(&mut self, function: Cursor<'u>) -> Vec<Parameter> {
         let parameter = |cursor: Cursor<'u>| Parameter {
             name: cursor.spelling(),
@@ -364,7 +485,7 @@ impl<'u> UnitBuilder<'_, 'u> {
                 Some(elements) => self.types.array_of(global.clang_type().canonical().element(), elements),
                 None => self.types.id(global.clang_type()),
             };
-            inputs.push(Input { name: global.spelling(), type_id, origin: InputOrigin::Global });
+            inputs.push(Input { name: qualified(*global), type_id, origin: InputOrigin::Global });
         }
         inputs
     }
@@ -378,14 +499,14 @@ impl<'u> UnitBuilder<'_, 'u> {
         // The first line marker names the unit; the others keep the generated lines apart from the user's.
         let first = job.preprocessed.lines().next().unwrap_or_default();
         let generated = "# 1 \"<branchwise>\"";
-        let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", drivers::PRELUDE);
-        let plain = format!("{}{}{}{drivers}", job.include(), drivers::PRELUDE, self.checks.text);
+        let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", job.prelude());
+        let plain = format!("{}{}{}{drivers}", job.include(), job.prelude(), self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.closed_functions = closed_functions(&self.map);
         self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
-        Unit { map: self.map, marked, plain, columns, flags: job.flags.clone() }
+        Unit { map: self.map, marked, plain, columns, flags: job.flags.clone(), language: job.language }
     }
 
     fn undefined_variables(&self) -> impl Iterator<Item = Cursor<'u>> {
@@ -400,7 +521,7 @@ impl<'u> UnitBuilder<'_, 'u> {
             text += &drivers::tentative_definition(global);
         }
         for (body, (id, function)) in bodies.iter().zip(self.map.functions.iter()) {
-            if body.function.is_inline() {
+            if body.function.is_inline() && self.job.language == Language::C {
                 text += &drivers::extern_declaration(&function.name);
             }
             text += &self.driver_of(body.function, id, function);
@@ -410,7 +531,7 @@ impl<'u> UnitBuilder<'_, 'u> {
 
     fn driver_of(&self, cursor: Cursor<'u>, id: FunctionId, function: &Function) -> String {
         let is_global = |input: &&Input| input.origin == InputOrigin::Global;
-        let global = |input: &Input| self.globals.variables.iter().find(|global| global.spelling() == input.name);
+        let global = |input: &Input| self.globals.variables.iter().find(|global| qualified(**global) == input.name);
         let globals: Vec<Cursor<'u>> = function.inputs.iter().filter(is_global).filter_map(global).copied().collect();
         let preconditions = self.checks.usable(&function.name);
         let driven = Driven { number: id.0, name: &function.name, function: cursor, globals: &globals, preconditions };

@@ -4,17 +4,22 @@
 //! its first node exists (a loop's head, a label) is a target; it travels among the loose ends and is settled by the
 //! node that takes them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use branchwise_program::map::{
     CallSite, Cfg, Edge, EdgeLabel, Event, Loop, LoopKind, Marker, MarkerKind, Node, NodeKind, Place,
 };
 use branchwise_program::{EdgeId, IdVec, MarkerId, NodeId};
 
-use crate::conditions::{ForParts, Operand, operand};
+use crate::callees::{Callees, Target};
+use crate::conditions::{ForParts, IfParts, Operand, operand};
+use crate::functions::is_function;
 use crate::places::{Files, Shown, Views};
 use crate::plan::{Leaf, Plan};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
+
+/// The callee of a `throw`, which is none of the unit's functions.
+pub(crate) const THROW: &str = "throw";
 
 /// Everything the graph of a function consists of.
 pub(crate) struct Flow {
@@ -75,6 +80,7 @@ pub(crate) struct Builder<'b, 't, 'u> {
     pub plan: &'b Plan,
     pub files: &'b mut Files,
     pub markers: &'b mut IdVec<MarkerId, Marker>,
+    callees: &'b Callees,
     state: State,
 }
 
@@ -93,6 +99,8 @@ struct State {
     computed_gotos: Vec<NodeId>,
     returns: Ends,
     open_calls: Vec<Call>,
+    /// For each open `try`, the nodes from which its handlers can be reached.
+    tries: Vec<Ends>,
     calls: Vec<CallSite>,
     owners: HashMap<SyntaxId, NodeId>,
 }
@@ -103,16 +111,22 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         plan: &'b Plan,
         files: &'b mut Files,
         markers: &'b mut IdVec<MarkerId, Marker>,
+        callees: &'b Callees,
     ) -> Self {
-        Builder { views, plan, files, markers, state: State::default() }
+        Builder { views, plan, files, markers, callees, state: State::default() }
     }
 
-    pub fn build(mut self, name: &str, start: Place, end: Place) -> Flow {
+    /// `implicit`: what else the function may call, anywhere.
+    pub fn build(mut self, name: &str, start: Place, end: Place, implicit: BTreeSet<String>) -> Flow {
         let entry = self.state.nodes.push(Node { kind: NodeKind::Entry, place: start, text: name.to_owned() });
         let ends = self.statement(SyntaxTree::BODY, vec![End::Edge(entry, EdgeLabel::Always)]);
         let mut last = std::mem::take(&mut self.state.returns);
         last.extend(ends);
         let exit = self.node(Node { kind: NodeKind::Exit, place: end, text: "}".into() }, last);
+        for callee in implicit {
+            let call = CallSite { callee: Some(callee), declared_by_user: true, returns: true, place: end, node: exit };
+            self.state.calls.push(call);
+        }
         self.state.connect_jumps(exit)
     }
 
@@ -121,7 +135,10 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
     }
 
     fn node(&mut self, node: Node, incoming: Ends) -> NodeId {
+        let throws = node.kind == NodeKind::Statement;
         let id = self.state.nodes.push(node);
+        // Whatever a statement does may throw.
+        self.state.tries.iter_mut().filter(|_| throws).for_each(|ends| ends.push(End::Edge(id, EdgeLabel::Always)));
         for end in incoming {
             match end {
                 End::Edge(from, label) => drop(self.state.edges.push(Edge { from, to: id, label })),
@@ -162,6 +179,8 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             (Kind::ComputedGoto, _) => self.computed_goto(id, incoming),
             (Kind::Null, _) => incoming,
             (Kind::Declaration, _) => self.declaration(id, incoming),
+            (Kind::RangeFor, &[variable, range, body]) => self.range_for(id, [variable, range, body], incoming),
+            (Kind::Try, _) => self.try_statement(id, incoming),
             // An attribute in front of a statement.
             (Kind::OtherStatement, &[inner]) => self.statement(inner, incoming),
             _ => self.simple(id, incoming),
@@ -228,17 +247,68 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
 
     fn if_statement(&mut self, id: SyntaxId, incoming: Ends) -> Ends {
         let tree = self.tree();
-        let (condition, then, otherwise) = match *tree.children(id) {
-            [condition, then] => (condition, then, None),
-            [condition, then, otherwise] => (condition, then, Some(otherwise)),
-            _ => return self.simple(id, incoming),
+        let parts = IfParts::of(tree, id);
+        let (Some(condition), Some(then)) = (parts.condition, parts.then) else { return self.simple(id, incoming) };
+        let otherwise = parts.otherwise;
+        let incoming = match parts.initial {
+            Some(initial) => self.statement(initial, incoming),
+            None => incoming,
         };
+        if tree[condition].kind == Kind::ConstantCondition {
+            return self.constant_if(&parts, incoming);
+        }
         let (when_true, when_false) = self.condition(condition, incoming);
         let mut ends = self.statement(then, when_true);
         ends.extend(match otherwise {
             Some(otherwise) => self.statement(otherwise, when_false),
             None => when_false,
         });
+        ends
+    }
+
+    /// `if constexpr`: the compiler goes one way; where an instance decides, either.
+    fn constant_if(&mut self, parts: &IfParts, incoming: Ends) -> Ends {
+        let tree = self.tree();
+        let ways = [(parts.taken(tree), true), (parts.other(tree), false)];
+        let mut ends = Vec::new();
+        for (way, value) in ways {
+            match way {
+                Some(statement) => ends.extend(self.statement(statement, incoming.clone())),
+                None if parts.value(tree) != Some(!value) => ends.extend(incoming.clone()),
+                None => {}
+            }
+        }
+        ends
+    }
+
+    fn range_for(&mut self, id: SyntaxId, [variable, range, body]: [SyntaxId; 3], incoming: Ends) -> Ends {
+        let mut incoming = self.simple(range, incoming);
+        let number = self.open_loop(LoopKind::For, id, &mut incoming);
+        let place = self.place(variable);
+        let first_call = self.state.open_calls.len();
+        if has_own_iterators(self.tree()[range].cursor.clang_type()) {
+            self.state.open_calls.push(Call { callee: None, declared_by_user: true, place, returns: true });
+        }
+        let incoming = self.may_throw(range, first_call, incoming);
+        let (when_true, when_false) = self.leaf(variable, incoming);
+        let mut ends = self.statement(body, when_true);
+        ends.extend(self.take_continues());
+        self.repeat(number, ends);
+        self.close_loop(when_false)
+    }
+
+    /// Every statement of the body may lead to every handler.
+    fn try_statement(&mut self, id: SyntaxId, incoming: Ends) -> Ends {
+        let tree = self.tree();
+        let Some((&body, handlers)) = tree.children(id).split_first() else { return incoming };
+        self.state.tries.push(Vec::new());
+        let mut ends = self.statement(body, incoming);
+        let thrown = self.state.tries.pop().unwrap_or_default();
+        for &handler in handlers {
+            if let Some(&block) = tree.children(handler).last() {
+                ends.extend(self.statement(block, thrown.clone()));
+            }
+        }
         ends
     }
 
@@ -342,6 +412,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let Some(&marker) = self.plan.switches.get(&id) else { return self.simple(id, incoming) };
         let first_call = self.state.open_calls.len();
         let incoming = self.expression(condition, incoming);
+        let incoming = self.may_throw(condition, first_call, incoming);
         let (place, text) = (self.place(condition), self.text(condition));
         let node =
             self.node(Node { kind: NodeKind::Switch(marker), place, text: format!("switch ({text})") }, incoming);
@@ -463,6 +534,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
     fn leaf(&mut self, id: SyntaxId, incoming: Ends) -> (Ends, Ends) {
         let first_call = self.state.open_calls.len();
         let incoming = self.expression(id, incoming);
+        let incoming = self.may_throw(id, first_call, incoming);
         match self.plan.leaves.get(&id) {
             Some(&Leaf::Marker(marker)) => {
                 let (place, text) = (self.markers[marker].place, self.markers[marker].text.clone());
@@ -478,6 +550,16 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             // Not code after all (an operand of typeof): nothing branches here.
             None => (incoming, Vec::new()),
         }
+    }
+
+    /// A call in a condition may lead to a handler before the condition is decided: a node of its own does.
+    fn may_throw(&mut self, id: SyntaxId, first_call: usize, incoming: Ends) -> Ends {
+        if self.state.tries.is_empty() || self.state.open_calls.len() == first_call {
+            return incoming;
+        }
+        let (place, text) = (self.place(id), self.text(id));
+        let node = self.node(Node { kind: NodeKind::Statement, place, text }, incoming);
+        vec![End::Edge(node, EdgeLabel::Always)]
     }
 
     fn expressions(&mut self, ids: &[SyntaxId], incoming: Ends) -> Ends {
@@ -512,6 +594,15 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             (Kind::StaticVariable, _) => incoming,
             (Kind::Assignment | Kind::CompoundAssignment, &[target, value]) if self.is_scalar(id) => {
                 self.expressions(&[value, target], incoming)
+            }
+            // How the range hands out its elements is not the user's text.
+            (Kind::LoopVariable, _) => incoming,
+            (Kind::Throw, children) => {
+                let ends = self.expressions(children, incoming);
+                let place = self.place(id);
+                let callee = Some(THROW.to_owned());
+                self.state.open_calls.push(Call { callee, declared_by_user: false, place, returns: false });
+                ends
             }
             (Kind::Call, children) => {
                 let ends = self.expressions(children, incoming);
@@ -556,13 +647,24 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
 
     fn call(&mut self, id: SyntaxId) {
         let cursor = self.tree()[id].cursor;
-        let callee = cursor.referenced().filter(|callee| callee.kind() == clang_sys::CXCursor_FunctionDecl);
+        let callee = cursor.referenced().filter(|callee| is_function(callee.kind()));
         let returns = !callee.is_some_and(|callee| never_returns(callee, self.views.preprocessed));
         let place = self.place(id);
         let declared_by_user = callee.is_some_and(|callee| !callee.in_system_header());
-        let callee = callee.map(|callee| callee.spelling());
-        self.state.open_calls.push(Call { callee, declared_by_user, place, returns });
+        for target in self.callees.of_call(cursor) {
+            let callee = match target {
+                Target::Named(name) => Some(name),
+                Target::Anything => None,
+            };
+            self.state.open_calls.push(Call { callee, declared_by_user, place, returns });
+        }
     }
+}
+
+/// Whether the user wrote how a range hands out its elements.
+fn has_own_iterators(range: crate::clang::ClangType<'_>) -> bool {
+    let of = range.canonical();
+    of.kind() != clang_sys::CXType_ConstantArray && !of.declaration().in_system_header()
 }
 
 fn joined(mut first: Ends, second: Ends) -> Ends {

@@ -15,6 +15,7 @@ use crate::find_tool::VERSION;
 pub(crate) struct ParsedUnit {
     index: CXIndex,
     unit: CXTranslationUnit,
+    cpp: bool,
 }
 
 #[derive(Copy, Clone)]
@@ -108,7 +109,8 @@ impl ParsedUnit {
             unsafe { clang_disposeIndex(index) };
             return Err(failed(format!("parsing {} ended with code {code}", path.display())));
         }
-        let parsed = ParsedUnit { index, unit };
+        let cpp = arguments.iter().any(|argument| argument.to_bytes().starts_with(b"c++"));
+        let parsed = ParsedUnit { index, unit, cpp };
         match parsed.errors() {
             messages if messages.is_empty() => Ok(parsed),
             messages => Err(FrontendError::DoesNotCompile { path: path.to_owned(), messages }),
@@ -202,6 +204,68 @@ impl<'u> Cursor<'u> {
 
     pub fn canonical(self) -> Cursor<'u> {
         self.with(unsafe { clang_getCanonicalCursor(self.raw) })
+    }
+
+    /// The class or namespace that it belongs to.
+    pub fn semantic_parent(self) -> Option<Cursor<'u>> {
+        self.present(unsafe { clang_getCursorSemanticParent(self.raw) })
+    }
+
+    pub fn is_cpp(self) -> bool {
+        self.unit.cpp
+    }
+
+    /// Its name in the object code is its name.
+    pub fn is_extern_c(self) -> bool {
+        self.mangled() == self.spelling()
+    }
+
+    pub fn is_const_method(self) -> bool {
+        unsafe { clang_CXXMethod_isConst(self.raw) != 0 }
+    }
+
+    pub fn is_static_method(self) -> bool {
+        unsafe { clang_CXXMethod_isStatic(self.raw) != 0 }
+    }
+
+    pub fn is_virtual_method(self) -> bool {
+        unsafe { clang_CXXMethod_isVirtual(self.raw) != 0 }
+    }
+
+    pub fn is_abstract_record(self) -> bool {
+        unsafe { clang_CXXRecord_isAbstract(self.raw) != 0 }
+    }
+
+    pub fn is_deleted(self) -> bool {
+        unsafe { clang_CXXMethod_isDeleted(self.raw) != 0 }
+    }
+
+    pub fn is_copy_or_move(self) -> bool {
+        unsafe {
+            clang_CXXConstructor_isCopyConstructor(self.raw) != 0
+                || clang_CXXConstructor_isMoveConstructor(self.raw) != 0
+        }
+    }
+
+    pub fn is_public(self) -> bool {
+        unsafe { clang_getCXXAccessSpecifier(self.raw) == CX_CXXPublic }
+    }
+
+    /// What this is an instance of.
+    pub fn template(self) -> Option<Cursor<'u>> {
+        self.present(unsafe { clang_getSpecializedCursorTemplate(self.raw) })
+    }
+
+    /// The methods of base classes that this one redefines, directly.
+    pub fn overridden(self) -> Vec<Cursor<'u>> {
+        let (mut first, mut count) = (ptr::null_mut(), 0);
+        // SAFETY: libclang fills in an array of this length, which is copied and then handed back.
+        unsafe {
+            clang_getOverriddenCursors(self.raw, &mut first, &mut count);
+            let raw: Vec<CXCursor> = (0..count as usize).map(|index| *first.add(index)).collect();
+            clang_disposeOverriddenCursors(first);
+            raw.into_iter().map(|cursor| self.with(cursor)).collect()
+        }
     }
 
     pub fn is_definition(self) -> bool {
@@ -433,6 +497,18 @@ impl<'u> ClangType<'u> {
 
     pub fn declaration(self) -> Cursor<'u> {
         Cursor { raw: unsafe { clang_getTypeDeclaration(self.raw) }, unit: self.unit }
+    }
+
+    /// The types among the arguments of a template's instance.
+    pub fn template_arguments(self) -> Vec<ClangType<'u>> {
+        let count = unsafe { clang_Type_getNumTemplateArguments(self.raw) }.max(0);
+        let argument = |index| self.with(unsafe { clang_Type_getTemplateArgumentAsType(self.raw, index as u32) });
+        (0..count).map(argument).filter(|argument| argument.kind() != CXType_Invalid).collect()
+    }
+
+    /// A type that C could have: no constructors, no virtual functions.
+    pub fn is_pod(self) -> bool {
+        unsafe { clang_isPODType(self.raw) != 0 }
     }
 
     pub fn fields(self) -> Vec<Cursor<'u>> {

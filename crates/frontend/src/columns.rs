@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use branchwise_program::FileId;
 use branchwise_program::code::{Code, Location};
-use branchwise_program::map::{Map, Place};
+use branchwise_program::map::{Function, Map, Place};
 use clang_sys::*;
 
 use crate::clang::{self, Cursor};
@@ -142,7 +142,7 @@ fn is_same_file(name: &str, path: &Path) -> bool {
 pub fn with_user_columns(mut code: Code, columns: &UserColumns, map: &Map) -> Code {
     let known: Vec<Option<u32>> = code.files.iter().map(|name| columns.file(name)).collect();
     let mut numbers: HashMap<FileId, u32> = HashMap::new();
-    let symbols: HashSet<&str> = map.functions.values().map(|function| function.symbol.as_str()).collect();
+    let symbols: HashSet<&str> = map.functions.values().flat_map(Function::symbols).collect();
     let of_unit = |name: &str| symbols.contains(name) || name.starts_with("__bw_");
     for (_, function) in code.functions.iter_mut().filter(|(_, function)| of_unit(&function.name)) {
         let locations = function.blocks.iter_mut().flat_map(|(_, block)| &mut block.locations);

@@ -90,7 +90,7 @@ impl Finder<'_, '_> {
     fn visit(&mut self, id: SyntaxId) {
         let children = self.tree.children(id);
         match (self.tree[id].kind, children) {
-            (Kind::If, &[condition, ..]) => self.decision(DecisionKind::If, condition, children),
+            (Kind::If, _) => self.if_statement(id),
             (Kind::While, &[condition, _]) => self.decision(DecisionKind::While, condition, children),
             (Kind::Do, &[_, condition]) => self.decision(DecisionKind::Do, condition, children),
             (Kind::For, _) => self.for_statement(id),
@@ -98,6 +98,7 @@ impl Finder<'_, '_> {
             (Kind::Elvis, &[common, other]) => self.elvis(common, other),
             (Kind::And | Kind::Or, _) => self.decision(DecisionKind::Value, id, &[id]),
             (Kind::Switch, &[condition, body]) => self.switch(id, condition, body),
+            (Kind::RangeFor, &[variable, range, body]) => self.range_for(variable, range, body),
             (Kind::Case | Kind::Default, _) => self.label(id),
             (Kind::StaticVariable, _) => self.static_variable(id),
             _ => self.visit_all(children),
@@ -155,6 +156,26 @@ impl Finder<'_, '_> {
         self.visit(other);
     }
 
+    fn if_statement(&mut self, id: SyntaxId) {
+        let parts = IfParts::of(self.tree, id);
+        let Some(condition) = parts.condition else { return self.visit_all(self.tree.children(id)) };
+        if self.tree[condition].kind != Kind::ConstantCondition {
+            return self.decision(DecisionKind::If, condition, self.tree.children(id));
+        }
+        for part in [parts.initial, parts.taken(self.tree), parts.other(self.tree)].into_iter().flatten() {
+            self.visit(part);
+        }
+    }
+
+    /// Whether there is another element is one leaf, which stands for the loop's hidden condition.
+    fn range_for(&mut self, variable: SyntaxId, range: SyntaxId, body: SyntaxId) {
+        self.visit(range);
+        self.leaf(variable);
+        let site = DecisionSite { kind: DecisionKind::For, root: variable, leaves: vec![variable] };
+        self.found.decisions.push(site);
+        self.visit(body);
+    }
+
     fn for_statement(&mut self, id: SyntaxId) {
         let parts = ForParts::of(self.tree, id, self.text);
         match parts.condition {
@@ -191,6 +212,38 @@ impl Finder<'_, '_> {
         let outer = std::mem::replace(&mut self.frozen, true);
         self.visit_all(self.tree.children(id));
         self.frozen = outer;
+    }
+}
+
+/// The parts of `if (initial; condition) then else otherwise`.
+#[derive(Debug, Default)]
+pub(crate) struct IfParts {
+    pub initial: Option<SyntaxId>,
+    pub condition: Option<SyntaxId>,
+    pub then: Option<SyntaxId>,
+    pub otherwise: Option<SyntaxId>,
+}
+
+impl IfParts {
+    pub fn of(tree: &SyntaxTree<'_>, id: SyntaxId) -> IfParts {
+        let children = tree.children(id);
+        let declares = children.first().is_some_and(|&first| tree[first].kind == Kind::Declaration);
+        let (initial, rest) = children.split_at(usize::from(declares));
+        let part = |index: usize| rest.get(index).copied();
+        IfParts { initial: initial.first().copied(), condition: part(0), then: part(1), otherwise: part(2) }
+    }
+
+    /// What `if constexpr` keeps; both ways where an instance decides.
+    pub fn taken(&self, tree: &SyntaxTree<'_>) -> Option<SyntaxId> {
+        if self.value(tree) == Some(false) { None } else { self.then }
+    }
+
+    pub fn other(&self, tree: &SyntaxTree<'_>) -> Option<SyntaxId> {
+        if self.value(tree) == Some(true) { None } else { self.otherwise }
+    }
+
+    pub fn value(&self, tree: &SyntaxTree<'_>) -> Option<bool> {
+        tree[self.condition?].cursor.evaluate().map(|value| value != 0)
     }
 }
 

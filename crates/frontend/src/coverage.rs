@@ -7,6 +7,8 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(crate) struct FunctionRegions {
     branches: Vec<Branch>,
+    /// Where its pieces of code begin and end, in the file of its body.
+    pieces: Vec<(LineColumn, LineColumn)>,
     /// Which file and place a virtual file (a macro expansion or an include) is expanded at.
     expansions: HashMap<u32, (u32, LineColumn)>,
 }
@@ -47,6 +49,9 @@ impl FunctionRegions {
     fn add(&mut self, region: &str) {
         if let Some(rest) = region.strip_prefix("Branch,File ") {
             self.branches.extend(parse_branch(rest));
+        } else if let Some(rest) = region.strip_prefix("File 0, ") {
+            let range = rest.split_once(" = ").and_then(|(range, _)| range.split_once(" -> "));
+            self.pieces.extend(range.and_then(|(start, end)| Some((parse_place(start)?, parse_place(end)?))));
         } else if let Some(rest) = region.strip_prefix("Expansion,File ") {
             let parsed = parse_branch(rest);
             let expanded = rest.rsplit("(Expanded file = ").next().and_then(|n| n.trim_end_matches(')').parse().ok());
@@ -70,6 +75,30 @@ impl FunctionRegions {
         }
         path.reverse();
         path
+    }
+
+    /// All instances of a template together: what is decided in one of them counts.
+    pub fn merged<'r>(instances: impl Iterator<Item = &'r FunctionRegions>) -> Option<FunctionRegions> {
+        let mut merged: Option<FunctionRegions> = None;
+        for instance in instances {
+            let known = merged.get_or_insert_with(FunctionRegions::default);
+            for branch in &instance.branches {
+                let same = |other: &&mut Branch| {
+                    (other.file, other.start, other.end) == (branch.file, branch.start, branch.end)
+                };
+                match known.branches.iter_mut().find(same) {
+                    Some(other) => other.folded &= branch.folded,
+                    None => known.branches.push(*branch),
+                }
+            }
+            known.expansions.extend(instance.expansions.iter().map(|(file, place)| (*file, *place)));
+        }
+        merged
+    }
+
+    /// Whether a body that stands there is this function's.
+    pub fn has_body_at(&self, start: LineColumn, end: LineColumn) -> bool {
+        self.pieces.contains(&(start, end))
     }
 
     /// Where a virtual file is expanded.

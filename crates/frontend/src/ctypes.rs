@@ -11,6 +11,7 @@ use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::drivers::is_unspellable;
+use crate::functions::qualified;
 use crate::signatures::Signature;
 
 #[derive(Default)]
@@ -47,6 +48,15 @@ impl Types {
         id
     }
 
+    pub fn void(&mut self) -> TypeId {
+        if let Some(&id) = self.ids.get("void") {
+            return id;
+        }
+        let id = self.table.push(Type { kind: TypeKind::Void, spelling: "void".to_owned(), size: 0, alignment: 16 });
+        self.ids.insert("void".to_owned(), id);
+        id
+    }
+
     /// The type of a parameter after adjustment; `T name[N]` keeps its N.
     pub fn parameter_id(&mut self, declared: ClangType<'_>) -> TypeId {
         if matches!(declared.canonical().kind(), CXType_FunctionProto | CXType_FunctionNoProto) {
@@ -54,6 +64,9 @@ impl Types {
         }
         if let Some(element) = variable_element(declared) {
             return self.any_pointer(element);
+        }
+        if matches!(declared.canonical().kind(), CXType_LValueReference | CXType_RValueReference) {
+            return self.reference(declared.canonical().pointee());
         }
         let Some(element) = array_element(declared) else { return self.id(declared) };
         let declared_count = declared.canonical().array_count();
@@ -68,6 +81,20 @@ impl Types {
             return id;
         }
         let kind = TypeKind::Pointer { target, constant, declared_count };
+        let id = self.table.push(Type { kind, spelling, size: 8, alignment: 8 });
+        self.ids.insert(key, id);
+        id
+    }
+
+    /// A reference is a pointer to exactly one object.
+    fn reference(&mut self, target_type: ClangType<'_>) -> TypeId {
+        let (target, constant) = (self.id(target_type), target_type.canonical().is_const());
+        let spelling = pointer_spelling(&target_type.canonical().spelling());
+        let key = format!("{spelling} to one {constant} {}", target.0);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let kind = TypeKind::Pointer { target, constant, declared_count: Some(1) };
         let id = self.table.push(Type { kind, spelling, size: 8, alignment: 8 });
         self.ids.insert(key, id);
         id
@@ -248,7 +275,11 @@ fn enumeration(declaration: Cursor<'_>) -> TypeKind {
     let (bits, signed) = promoted_or_own(underlying);
     let declaration = declaration.definition().unwrap_or(declaration);
     let constants = declaration.children().into_iter().filter(|child| child.kind() == CXCursor_EnumConstantDecl);
-    let constants = constants.map(|constant| (constant.spelling(), constant.enum_value(signed))).collect();
+    let name = |constant: Cursor<'_>| match constant.is_cpp() {
+        true => qualified(constant),
+        false => constant.spelling(),
+    };
+    let constants = constants.map(|constant| (name(constant), constant.enum_value(signed))).collect();
     TypeKind::Enumeration { bits, signed, constants }
 }
 

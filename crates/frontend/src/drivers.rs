@@ -5,12 +5,14 @@
 
 use std::fmt::Write;
 
-use branchwise_program::map::UndefinedVariable;
+use branchwise_program::map::{UndefinedVariable, Usage};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::ctypes::{array_element, variable_element};
+use crate::functions::qualified;
 use crate::preconditions;
+use crate::usage::{is_plain, usage};
 
 /// Declarations that markers and drivers need. A marker neither throws nor calls back, and says so.
 pub(crate) const PRELUDE: &str = "\
@@ -22,6 +24,54 @@ extern void __bw_output(const void *, unsigned, unsigned long);
 extern void __bw_feed(void *, unsigned, unsigned long);
 extern void __bw_assume(int);
 ";
+
+/// The same in C++, with what its markers are made of. Inlined, so that an event happens in the user's function.
+pub(crate) const CPP_PRELUDE: &str = r#"
+extern "C" {
+int __bw_condition(unsigned, int) noexcept __attribute__((leaf));
+void __bw_switch(unsigned, long long) noexcept __attribute__((leaf));
+void __bw_input(void *, unsigned) noexcept;
+void __bw_output(const void *, unsigned, unsigned long) noexcept;
+void __bw_feed(void *, unsigned, unsigned long) noexcept;
+void __bw_assume(int) noexcept;
+void __bw_start(void) noexcept;
+void __bw_threw(void) noexcept;
+void __bw_made_object(const char *) noexcept;
+}
+[[gnu::always_inline]] inline constexpr bool __bw_constexpr_condition(unsigned __bw_m, bool __bw_v) {
+  return __builtin_is_constant_evaluated() ? __bw_v : __bw_condition(__bw_m, __bw_v) != 0;
+}
+template <class __bw_T> [[gnu::always_inline]] inline constexpr __bw_T __bw_switched(unsigned __bw_m, __bw_T __bw_v) {
+  if (!__builtin_is_constant_evaluated()) __bw_switch(__bw_m, (long long)__bw_v);
+  return __bw_v;
+}
+template <class __bw_E> struct __bw_range_end { __bw_E last; };
+template <unsigned __bw_M, class __bw_I> struct __bw_range_place {
+  __bw_I at;
+  [[gnu::always_inline]] decltype(auto) operator*() { return *at; }
+  [[gnu::always_inline]] void operator++() { ++at; }
+  template <class __bw_E> [[gnu::always_inline]] bool operator!=(__bw_range_end<__bw_E> &end) {
+    return __bw_condition(__bw_M, static_cast<bool>(at != end.last)) != 0;
+  }
+};
+struct __bw_by_name {
+  template <class __bw_R> [[gnu::always_inline]] static auto first(__bw_R &range, int) -> decltype(range.begin()) { return range.begin(); }
+  template <class __bw_R> [[gnu::always_inline]] static auto last(__bw_R &range, int) -> decltype(range.end()) { return range.end(); }
+  template <class __bw_R> [[gnu::always_inline]] static auto first(__bw_R &range, long) -> decltype(begin(range)) { return begin(range); }
+  template <class __bw_R> [[gnu::always_inline]] static auto last(__bw_R &range, long) -> decltype(end(range)) { return end(range); }
+  template <class __bw_T, unsigned long __bw_N> [[gnu::always_inline]] static __bw_T *first(__bw_T (&range)[__bw_N], int) { return range; }
+  template <class __bw_T, unsigned long __bw_N> [[gnu::always_inline]] static __bw_T *last(__bw_T (&range)[__bw_N], int) { return range + __bw_N; }
+};
+template <unsigned __bw_M, class __bw_R> struct __bw_range {
+  __bw_R range;
+  [[gnu::always_inline]] auto begin() {
+    return __bw_range_place<__bw_M, decltype(__bw_by_name::first(range, 0))>{__bw_by_name::first(range, 0)};
+  }
+  [[gnu::always_inline]] auto end() {
+    return __bw_range_end<decltype(__bw_by_name::last(range, 0))>{__bw_by_name::last(range, 0)};
+  }
+};
+"#;
 
 /// What the driver of one function is made of.
 pub(crate) struct Driven<'a, 'u> {
@@ -39,6 +89,9 @@ pub(crate) fn driver_name(number: u32) -> String {
 
 /// The C text of a driver, or why there can be none.
 pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
+    if driven.function.is_cpp() {
+        return cpp_driver(driven);
+    }
     let parameters = driven.function.arguments();
     let mut text = format!("void {}(void) {{\n", driver_name(driven.number));
     for (index, parameter) in parameters.iter().enumerate() {
@@ -62,6 +115,64 @@ pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
         let _ = writeln!(text, "  __bw_output((const void *)&{name}, {output}, sizeof {name});");
     }
     Ok(text + "}\n")
+}
+
+/// The same in C++. What a call throws is caught, so that the test goes on; what leaves `main` ends it.
+fn cpp_driver(driven: &Driven<'_, '_>) -> Result<String, String> {
+    let (usage, given) = usage(driven.function)?;
+    let mut text = format!("extern \"C\" void {}() noexcept {{\n  __bw_start();\n", driver_name(driven.number));
+    for (index, value) in given.iter().enumerate() {
+        let declared = cpp_variable(value.declared)
+            .ok_or_else(|| format!("the type `{}` cannot be written in a driver", value.declared.spelling()))?;
+        let _ = writeln!(text, "  {declared}__bw_a{index}; __bw_input(&__bw_a{index}, {index});");
+    }
+    for (index, global) in driven.globals.iter().enumerate() {
+        let _ = writeln!(text, "  __bw_input((void *)&{}, {});", qualified(*global), given.len() + index);
+    }
+    let arguments: Vec<String> = (0..given.len()).map(|index| format!("__bw_a{index}")).collect();
+    for number in 0..driven.preconditions {
+        let check = preconditions::check_name(driven.name, number);
+        let _ = writeln!(text, "  __bw_assume({check}({}));", arguments.join(", "));
+    }
+    for class in &usage.objects {
+        let _ = writeln!(text, "  __bw_made_object(\"{class}\");");
+    }
+    let mut body: String = usage.before.iter().map(|line| format!("  {}\n", Usage::filled(line, &arguments))).collect();
+    body += &cpp_call(driven.function.result_type(), &Usage::filled(&usage.call, &arguments));
+    text += &match driven.name {
+        "main" => body,
+        _ => format!("  try {{\n{body}  }} catch (...) {{ __bw_threw(); }}\n"),
+    };
+    for (index, global) in driven.globals.iter().enumerate() {
+        let (name, output) = (qualified(*global), 1 + given.len() + index);
+        let _ = writeln!(text, "  __bw_output((const void *)&{name}, {output}, sizeof {name});");
+    }
+    Ok(text + "}\n")
+}
+
+fn cpp_call(result: ClangType<'_>, call: &str) -> String {
+    match observable_result(result) {
+        Some(_) => format!("  auto __bw_r = {call};\n  __bw_output(&__bw_r, 0, sizeof __bw_r);\n"),
+        None => format!("  {call};\n"),
+    }
+}
+
+/// The type of what a call returns, where a test can look at it.
+pub(crate) fn observable_result(result: ClangType<'_>) -> Option<ClangType<'_>> {
+    let canonical = result.canonical();
+    let reference = matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference);
+    let value = if reference { canonical.pointee() } else { result };
+    (value.canonical().kind() != CXType_Void && is_plain(value)).then_some(value)
+}
+
+/// The start of a declaration of what is passed for a parameter; for a reference, a pointer to what it refers to.
+fn cpp_variable(declared: ClangType<'_>) -> Option<String> {
+    let canonical = declared.canonical();
+    let text = match canonical.kind() {
+        CXType_LValueReference | CXType_RValueReference => format!("__typeof__({}) *", canonical.pointee().spelling()),
+        _ => parameter_type(declared).ok()?,
+    };
+    (!is_unspellable(&text)).then_some(text)
 }
 
 fn call_and_result(result: ClangType<'_>, call: &str) -> Result<String, String> {
@@ -138,7 +249,7 @@ pub(crate) fn undefined_variable(global: Cursor<'_>) -> UndefinedVariable {
 
 /// Makes clang emit functions that nothing else of the unit may use, so that the coverage mapping has their regions.
 /// The declaration makes a C99 `inline` definition an external one.
-pub(crate) fn keep_alive(names: &[String]) -> String {
+pub(crate) fn keep_alive(names: &[&str]) -> String {
     let declarations: String = names.iter().map(|name| extern_declaration(name)).collect();
     let addresses: String = names.iter().map(|name| format!("(void *){name}, ")).collect();
     format!("{declarations}__attribute__((used)) static void *__bw_keep[] = {{{addresses}0}};\n")

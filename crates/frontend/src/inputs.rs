@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use clang_sys::*;
 
 use crate::clang::Cursor;
+use crate::ctypes::is_arithmetic;
 use crate::drivers::unknown_length;
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
 
@@ -32,7 +33,8 @@ impl<'u> Globals<'u> {
         for &cursor in declarations.iter().filter(|cursor| cursor.kind() == CXCursor_VarDecl) {
             let settable = set_statics || !cursor.has_internal_linkage();
             let known = unknown_length(cursor).is_none() || !provided.contains(&cursor.spelling());
-            if settable && known && !cursor.in_system_header() && can_be_input(cursor) {
+            let plain = !cursor.is_cpp() || is_settable_in_cpp(cursor);
+            if settable && known && plain && !cursor.in_system_header() && can_be_input(cursor) {
                 globals.add(cursor);
             }
         }
@@ -67,6 +69,10 @@ impl<'u> Globals<'u> {
                 self.visit(tree, value, mentions);
             }
             (Kind::Reference, _) => self.mention(tree[id].cursor, mentions),
+            (Kind::Member, children) => {
+                self.mention(tree[id].cursor, mentions);
+                children.iter().for_each(|&child| self.visit(tree, child, mentions));
+            }
             (_, children) => children.iter().for_each(|&child| self.visit(tree, child, mentions)),
         }
     }
@@ -109,6 +115,18 @@ fn decayed_array(tree: &SyntaxTree<'_>, id: SyntaxId) -> Option<SyntaxId> {
     }
     let kind = tree[inner].cursor.clang_type().canonical().kind();
     matches!(kind, CXType_ConstantArray | CXType_IncompleteArray).then_some(inner)
+}
+
+/// Numbers and arrays of them: what pointers and objects hold is made by the program. Not what is private.
+fn is_settable_in_cpp(cursor: Cursor<'_>) -> bool {
+    let mut element = cursor.clang_type().canonical();
+    while element.kind() == CXType_ConstantArray {
+        element = element.element().canonical();
+    }
+    let member = cursor
+        .semantic_parent()
+        .is_some_and(|scope| matches!(scope.kind(), CXCursor_StructDecl | CXCursor_ClassDecl | CXCursor_ClassTemplate));
+    is_arithmetic(element) && cursor.definition().is_some() && (!member || cursor.is_public())
 }
 
 fn can_be_input(cursor: Cursor<'_>) -> bool {

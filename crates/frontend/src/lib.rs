@@ -5,6 +5,7 @@
 
 mod allocations;
 mod analyse;
+mod callees;
 mod cfg;
 mod clang;
 mod columns;
@@ -16,7 +17,9 @@ mod dataflow;
 mod drivers;
 mod error;
 mod find_tool;
+mod functions;
 mod inputs;
+mod language;
 pub mod lower;
 mod macros;
 mod marking;
@@ -30,21 +33,23 @@ mod signatures;
 mod stubs;
 mod syntax;
 mod toolchain;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use branchwise_program::map::{Domain, Map};
+use branchwise_program::map::{Domain, Language, Map};
 
 pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;
+pub use language::language_of;
 pub use lower::library::{is_modelled, may_call_back};
 pub use neighbours::{LinkedFile, Neighbours};
 pub use toolchain::Toolchain;
 
-/// A C file and the compiler flags it is built with.
+/// A C or C++ file and the compiler flags it is built with.
 #[derive(Debug, Copy, Clone)]
 pub struct Source<'a> {
     pub path: &'a Path,
@@ -57,14 +62,15 @@ pub struct Source<'a> {
 #[derive(Debug, Clone)]
 pub struct Unit {
     pub map: Map,
-    /// Preprocessed text with markers, their declarations and the drivers; compiles with `-x cpp-output`.
+    /// Preprocessed text with markers, their declarations and the drivers; compiles as preprocessed text.
     pub marked: String,
-    /// Includes the user's file and has the same drivers but no markers; compiles with `-x c`. What llvm-cov measures.
+    /// Includes the user's file and has the same drivers but no markers; compiles as the file does. What llvm-cov measures.
     pub plain: String,
     /// Leads from the compiler's locations in the marked text to the user's.
     pub columns: UserColumns,
     /// The user's flags without what concerns output, optimisation and warnings.
     pub flags: Vec<String>,
+    pub language: Language,
 }
 
 /// What is declared of functions outside their file, by name: added to what comments in the file say.
@@ -112,6 +118,7 @@ pub fn compile_bitcode(toolchain: &Toolchain, unit: &Unit, to: &Path) -> Result<
     std::fs::write(&text, &unit.marked).map_err(|cause| failed(cause.to_string()))?;
     let mut arguments = unit.flags.clone();
     arguments.extend(BITCODE_FLAGS.map(String::from));
+    arguments.extend(["-x", language::preprocessed(unit.language), "-o"].map(String::from));
     arguments.extend([to.display().to_string(), text.display().to_string()]);
     let output = toolchain.run(&arguments)?;
     match output.status.success() {
@@ -121,5 +128,5 @@ pub fn compile_bitcode(toolchain: &Toolchain, unit: &Unit, to: &Path) -> Result<
 }
 
 /// Without `optnone`, passes may run over the bitcode later; line tables lead findings back to the source.
-const BITCODE_FLAGS: [&str; 10] =
-    ["-O0", "-Xclang", "-disable-O0-optnone", "-gline-tables-only", "-w", "-emit-llvm", "-c", "-x", "cpp-output", "-o"];
+const BITCODE_FLAGS: [&str; 7] =
+    ["-O0", "-Xclang", "-disable-O0-optnone", "-gline-tables-only", "-w", "-emit-llvm", "-c"];

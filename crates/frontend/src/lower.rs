@@ -14,6 +14,7 @@ mod calls;
 mod constants;
 mod dominators;
 mod emit;
+mod exceptions;
 mod floats;
 mod function;
 mod instructions;
@@ -25,6 +26,7 @@ mod memory;
 mod module;
 mod passes;
 mod shape;
+mod startup;
 mod wide;
 
 use std::fmt;
@@ -51,6 +53,8 @@ pub fn lower_linked(path: &Path, others: &[LinkedBitcode<'_>]) -> Result<Code, L
         others => linking::link(&module, &context, others).map_err(failed)?,
     };
     library::link(&module).map_err(failed)?;
+    startup::define(&module);
+    exceptions::lower(&module).map_err(failed)?;
     passes::run(&module).map_err(failed)?;
     let mut code = module::lower(llvm::ModuleView::new(&module));
     for (_, global) in code.globals.iter_mut() {

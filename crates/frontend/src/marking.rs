@@ -46,8 +46,36 @@ pub(crate) fn inner_rank(id: SyntaxId) -> i64 {
     2 * i64::from(id.0) + 1
 }
 
+/// How markers are written in a function.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    C,
+    Cpp,
+    /// It may run in the compiler, where there is nobody to tell.
+    Constexpr,
+}
+
+impl Dialect {
+    fn open_condition(self, marker: u32) -> String {
+        match self {
+            Dialect::C => format!("__bw_condition({marker}, !!("),
+            Dialect::Cpp => format!("__bw_condition({marker}, static_cast<bool>("),
+            Dialect::Constexpr => format!("__bw_constexpr_condition({marker}, static_cast<bool>("),
+        }
+    }
+}
+
 /// The insertions for one function.
-pub(crate) fn insertions(tree: &SyntaxTree<'_>, conditions: &Conditions, plan: &Plan, text: &str) -> Vec<Insertion> {
+pub(crate) fn insertions(
+    tree: &SyntaxTree<'_>,
+    conditions: &Conditions,
+    plan: &Plan,
+    text: &str,
+    dialect: Dialect,
+) -> Vec<Insertion> {
+    if dialect != Dialect::C {
+        return cpp_insertions(tree, conditions, plan, text, dialect);
+    }
     let mut edits = Vec::new();
     let mut common_operands = std::collections::HashSet::new();
     for id in tree.ids().filter(|&id| tree[id].kind == Kind::Elvis) {
@@ -60,7 +88,7 @@ pub(crate) fn insertions(tree: &SyntaxTree<'_>, conditions: &Conditions, plan: &
     for id in tree.ids().filter(|id| !common_operands.contains(id)) {
         if let Some(Leaf::Marker(marker)) = plan.leaves.get(&id) {
             let node = &tree[id];
-            edits.push(opening(node.start, outer_rank(id), format!("__bw_condition({}, !!(", marker.0)));
+            edits.push(opening(node.start, outer_rank(id), dialect.open_condition(marker.0)));
             edits.push(closing(node.end, outer_rank(id), "))".into()));
         }
     }
@@ -74,6 +102,112 @@ pub(crate) fn insertions(tree: &SyntaxTree<'_>, conditions: &Conditions, plan: &
         }
     }
     edits
+}
+
+/// The same in C++, where headers declare variables, loops hide their conditions and `switch` takes scoped enumerations.
+fn cpp_insertions(
+    tree: &SyntaxTree<'_>,
+    conditions: &Conditions,
+    plan: &Plan,
+    text: &str,
+    dialect: Dialect,
+) -> Vec<Insertion> {
+    let mut edits = Vec::new();
+    for id in tree.ids() {
+        let children = tree.children(id);
+        match (tree[id].kind, children) {
+            (Kind::If, _) => declared_if(tree, id, plan, dialect, &mut edits),
+            (Kind::While, &[condition, body]) => {
+                declared_while(tree, condition, body, plan, text, dialect, &mut edits);
+            }
+            (Kind::RangeFor, &[variable, range, _]) => range_for(tree, variable, range, plan, text, &mut edits),
+            _ => {}
+        }
+        let declared = matches!(tree[id].kind, Kind::ConditionVariable | Kind::LoopVariable);
+        if let (Some(Leaf::Marker(marker)), false) = (plan.leaves.get(&id), declared) {
+            edits.push(opening(tree[id].start, outer_rank(id), dialect.open_condition(marker.0)));
+            edits.push(closing(tree[id].end, outer_rank(id), "))".into()));
+        }
+    }
+    for site in &conditions.switches {
+        if let Some(marker) = plan.switches.get(&site.statement) {
+            let (node, rank) = (&tree[site.condition], outer_rank(site.statement));
+            if let (Kind::ConditionVariable, &[variable, _]) = (node.kind, tree.children(site.condition)) {
+                let name = tree[variable].cursor.spelling();
+                let ask = format!("; __bw_switched({}, {name})", marker.0);
+                edits.push(closing(tree[variable].end, rank, ask));
+                continue;
+            }
+            edits.push(opening(node.start, rank, format!("__bw_switched({}, ", marker.0)));
+            edits.push(closing(node.end, rank, ")".into()));
+        }
+    }
+    edits
+}
+
+/// `if (T name = value)` becomes `if (T name = value; marker(name))`.
+fn declared_if(tree: &SyntaxTree<'_>, id: SyntaxId, plan: &Plan, dialect: Dialect, edits: &mut Vec<Insertion>) {
+    let Some((variable, truth)) =
+        tree.children(id).first().and_then(|&condition| declared(tree, condition, plan, dialect))
+    else {
+        return;
+    };
+    edits.push(closing(tree[variable].end, outer_rank(id), format!("; {truth}")));
+}
+
+/// `while (T name = value) body` becomes `while (true) if (T name = value; marker(name)) { body } else break;`.
+fn declared_while(
+    tree: &SyntaxTree<'_>,
+    condition: SyntaxId,
+    body: SyntaxId,
+    plan: &Plan,
+    text: &str,
+    dialect: Dialect,
+    edits: &mut Vec<Insertion>,
+) {
+    let Some((variable, truth)) = declared(tree, condition, plan, dialect) else { return };
+    let Some(end) = statement_end(tree, body, text) else { return };
+    edits.push(opening(tree[variable].start, outer_rank(condition), "true) if (".into()));
+    edits.push(closing(tree[variable].end, outer_rank(condition), format!("; {truth}")));
+    edits.push(opening(tree[body].start, outer_rank(body), "{ ".into()));
+    edits.push(closing(end, outer_rank(condition), " } else break;".into()));
+}
+
+/// The variable that a condition declares, and the marker on its truth.
+fn declared(tree: &SyntaxTree<'_>, condition: SyntaxId, plan: &Plan, dialect: Dialect) -> Option<(SyntaxId, String)> {
+    let (Kind::ConditionVariable, &[variable, _]) = (tree[condition].kind, tree.children(condition)) else {
+        return None;
+    };
+    let Some(Leaf::Marker(marker)) = plan.leaves.get(&condition) else { return None };
+    let name = tree[variable].cursor.spelling();
+    Some((variable, format!("{}{name}))", dialect.open_condition(marker.0))))
+}
+
+/// Behind the semicolon of an expression statement.
+fn statement_end(tree: &SyntaxTree<'_>, id: SyntaxId, text: &str) -> Option<u32> {
+    if tree[id].kind == Kind::Compound {
+        return Some(tree[id].end);
+    }
+    let rest = text.get(tree[id].end as usize..)?;
+    let blank = rest.len() - rest.trim_start().len();
+    rest[blank..].starts_with(';').then(|| tree[id].end + blank as u32 + 1)
+}
+
+/// `for (v : range)` asks a range that tells whether there is another element. Temporaries live as long as before.
+fn range_for(
+    tree: &SyntaxTree<'_>,
+    variable: SyntaxId,
+    range: SyntaxId,
+    plan: &Plan,
+    text: &str,
+    edits: &mut Vec<Insertion>,
+) {
+    let Some(Leaf::Marker(marker)) = plan.leaves.get(&variable) else { return };
+    let node = &tree[range];
+    let written = text.get(node.start as usize..node.end as usize).unwrap_or_default();
+    let kept: String = written.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
+    edits.push(opening(node.start, outer_rank(range), format!("__bw_range<{}, decltype(({kept}))>{{", marker.0)));
+    edits.push(closing(node.end, outer_rank(range), "}".into()));
 }
 
 /// `a ?: b` becomes `({ __auto_type g = (a); __bw_condition(N, !!g) ? g : (b); })`; the user's `?` and `:` stay.

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use branchwise_program::map::Language;
 use tempfile::TempDir;
 
 use crate::lower::{Symbols, symbols};
 use crate::preprocess::clean_flags;
-use crate::{FrontendError, Source, Toolchain};
+use crate::{FrontendError, Source, Toolchain, language_of};
 
 /// All files of a run.
 #[derive(Debug, Default)]
@@ -152,6 +153,10 @@ impl Neighbours {
 }
 
 fn compile(toolchain: &Toolchain, source: &Source<'_>, folder: &Path, index: usize) -> Option<Neighbour> {
+    // Inline functions and templates are defined in many C++ files: these are not linked yet.
+    if language_of(source.path) == Language::Cpp {
+        return None;
+    }
     let (bitcode, object) = (folder.join(format!("{index}.bc")), folder.join(format!("{index}.o")));
     let to = |path: &Path| path.display().to_string();
     let mut arguments = clean_flags(source.flags);

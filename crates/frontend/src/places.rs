@@ -8,7 +8,7 @@ use branchwise_program::{FileId, IdVec};
 use clang_sys::CXSourceLocation;
 
 use crate::clang::{self, Cursor};
-use crate::syntax::{SyntaxId, SyntaxTree};
+use crate::syntax::{Kind, SyntaxId, SyntaxTree};
 
 /// Longer texts are shortened to this many characters.
 const TEXT_LIMIT: usize = 60;
@@ -75,17 +75,29 @@ pub(crate) struct Views<'t, 'u> {
 
 impl Views<'_, '_> {
     pub fn place(&self, files: &mut Files, id: SyntaxId) -> Place {
-        match self.original {
+        let mut place = match self.original {
+            Some(original) if self.is_colon(id) => {
+                location_place(files, clang::file_location(original[id].cursor.end()))
+            }
             Some(original) => file_place(files, original[id].cursor),
+            None if self.is_colon(id) => presumed(files, self.tree[id].cursor.end()),
             None => presumed_place(files, self.tree[id].cursor),
-        }
+        };
+        place.column -= u32::from(self.is_colon(id) && place.column > 1);
+        place
+    }
+
+    /// The variable of a loop over a range ends with the colon, which is where the loop decides.
+    fn is_colon(&self, id: SyntaxId) -> bool {
+        self.tree[id].kind == Kind::LoopVariable
     }
 
     /// Line and column of the outermost macro use, or of the text itself outside macros.
     pub fn outermost(&self, id: SyntaxId) -> Option<(u32, u32)> {
-        let start = self.original?[id].cursor.start();
-        let place = clang::expansion_location(start);
-        Some((place.line, place.column))
+        let cursor = self.original?[id].cursor;
+        let colon = self.is_colon(id);
+        let place = clang::expansion_location(if colon { cursor.end() } else { cursor.start() });
+        Some((place.line, place.column - u32::from(colon && place.column > 1)))
     }
 
     /// The text as the user wrote it; `macro_use` says whether a piece of a macro is shown as the use of that macro

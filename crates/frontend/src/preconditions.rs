@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use branchwise_program::map::{Domain, Precondition, Written};
+use branchwise_program::map::{Domain, Language, Precondition, Written};
 
 use crate::clang::{self, Cursor, ParsedUnit};
 use crate::drivers::{parameter_type, unspellable};
+use crate::functions::{Named, identifier};
 use crate::places::Files;
 use crate::preprocess::preprocess_from;
 use crate::{Declarations, FrontendError, Toolchain};
@@ -21,7 +22,7 @@ const OURS: &str = "# 1 \"<branchwise>\"";
 
 /// The name of the function that checks the precondition with this number.
 pub(crate) fn check_name(function: &str, number: usize) -> String {
-    format!("{PREFIX}{number}_{function}")
+    format!("{PREFIX}{number}_{}", identifier(function))
 }
 
 pub(crate) fn is_check(name: &str) -> bool {
@@ -35,6 +36,7 @@ pub(crate) struct Context<'a> {
     pub include: &'a str,
     pub flags: &'a [String],
     pub parse_flags: &'a [String],
+    pub language: Language,
 }
 
 /// The domains of a unit's functions, by name, and the functions that check their preconditions.
@@ -66,14 +68,14 @@ impl Checks {
 /// Collects the preconditions of the functions and compiles them.
 pub(crate) fn checks(
     context: &Context<'_>,
-    functions: &[Cursor<'_>],
+    functions: &[Named<'_>],
     declarations: &Declarations,
 ) -> Result<Checks, FrontendError> {
     let mut checks = Checks::default();
     let mut texts = Vec::new();
     let mut files = Files::default();
-    for &function in functions {
-        let name = function.spelling();
+    for Named { cursor: function, name } in functions {
+        let (function, name) = (*function, name.clone());
         let mut domain = Domain { preconditions: above(function, &mut files), ..Domain::default() };
         if let Some(declared) = declarations.get(&name) {
             domain.preconditions.extend(declared.preconditions.iter().cloned());
@@ -81,7 +83,7 @@ pub(crate) fn checks(
         }
         // A parameter that cannot be written leaves the function without a driver anyway.
         let own: Result<Vec<String>, String> =
-            (0..).zip(&domain.preconditions).map(|(number, one)| check(function, number, one)).collect();
+            (0..).zip(&domain.preconditions).map(|(number, one)| check(function, &name, number, one)).collect();
         if let Ok(own) = own
             && !own.is_empty()
         {
@@ -98,7 +100,7 @@ pub(crate) fn checks(
     checks.text = texts.into_iter().flat_map(|(_, own)| own).collect();
     if !checks.text.is_empty() {
         let whole = format!("{}{START}\n{}", context.include, checks.text);
-        checks.preprocessed = preprocess_from(context.toolchain, &whole, START, context.flags)?;
+        checks.preprocessed = preprocess_from(context.toolchain, &whole, START, context.language, context.flags)?;
     }
     Ok(checks)
 }
@@ -142,7 +144,12 @@ fn first_message(messages: &str, precondition: &Precondition) -> String {
 }
 
 /// The function that checks a precondition. Its parameters are constant, so that `x = 1` is refused.
-fn check(function: Cursor<'_>, number: usize, precondition: &Precondition) -> Result<String, String> {
+fn check(
+    function: Cursor<'_>,
+    function_name: &str,
+    number: usize,
+    precondition: &Precondition,
+) -> Result<String, String> {
     let mut parameters = Vec::new();
     for (index, parameter) in function.arguments().into_iter().enumerate() {
         let declared =
@@ -157,7 +164,7 @@ fn check(function: Cursor<'_>, number: usize, precondition: &Precondition) -> Re
     let Written { path, line, column } = &precondition.written;
     let file = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
     let indent = " ".repeat(column.saturating_sub(1) as usize);
-    let name = check_name(&function.spelling(), number);
+    let name = check_name(function_name, number);
     let mut text = String::new();
     let _ = writeln!(text, "{OURS}\nstatic int {name}({parameters}) {{\nreturn !!(");
     let _ = writeln!(text, "# {line} \"{file}\"\n{indent}{}\n{OURS}\n);\n}}", precondition.expression);

@@ -4,6 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use branchwise_program::map::Language;
+
+use crate::language;
 use crate::{FrontendError, Toolchain};
 
 /// The user's flags without what concerns the output, optimisation, dependency files and warnings: what is left decides
@@ -40,9 +43,14 @@ const DROPPED_PREFIXES: &[&str] = &[
 
 /// The text after preprocessing, with line markers. Bytes that are not UTF-8 (they can only stand in literals) become
 /// octal escapes, which mean the same byte.
-pub(crate) fn preprocess(toolchain: &Toolchain, path: &Path, flags: &[String]) -> Result<String, FrontendError> {
+pub(crate) fn preprocess(
+    toolchain: &Toolchain,
+    path: &Path,
+    language: Language,
+    flags: &[String],
+) -> Result<String, FrontendError> {
     let mut arguments = flags.to_vec();
-    arguments.extend(["-E", "-w", "-x", "c"].map(String::from));
+    arguments.extend(["-E", "-w", "-x", language::written(language)].map(String::from));
     arguments.push(path.display().to_string());
     let output = toolchain.run(&arguments)?;
     if !output.status.success() {
@@ -67,11 +75,20 @@ fn escape_invalid(bytes: Vec<u8>) -> String {
     text
 }
 
-/// What clang prints of the coverage mapping of `text`, a C file given on standard input.
-pub(crate) fn coverage_dump(toolchain: &Toolchain, text: &str, flags: &[String]) -> Result<String, FrontendError> {
+/// What clang prints of the coverage mapping of `text`, a file given on standard input.
+pub(crate) fn coverage_dump(
+    toolchain: &Toolchain,
+    text: &str,
+    language: Language,
+    flags: &[String],
+) -> Result<String, FrontendError> {
     let mut arguments = flags.to_vec();
     arguments.extend(COVERAGE_FLAGS.map(String::from));
-    run_on_text(toolchain, text, &arguments).map(|output| String::from_utf8_lossy(&output).into_owned())
+    if language == Language::Cpp {
+        // Methods that nobody calls have regions too.
+        arguments.push("-femit-all-decls".to_owned());
+    }
+    run_on_text(toolchain, text, language, &arguments).map(|output| String::from_utf8_lossy(&output).into_owned())
 }
 
 const COVERAGE_FLAGS: [&str; 10] = [
@@ -92,24 +109,30 @@ pub(crate) fn preprocess_from(
     toolchain: &Toolchain,
     text: &str,
     start: &str,
+    language: Language,
     flags: &[String],
 ) -> Result<String, FrontendError> {
     let mut arguments = flags.to_vec();
     arguments.extend(["-E", "-w"].map(String::from));
-    let output = escape_invalid(run_on_text(toolchain, text, &arguments)?);
+    let output = escape_invalid(run_on_text(toolchain, text, language, &arguments)?);
     let failed =
         |cause: &str| FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause: cause.into() };
     let (_, rest) = output.rsplit_once(start).ok_or_else(|| failed("the end of the preprocessed text is missing"))?;
     Ok(rest.to_owned())
 }
 
-/// What clang prints for a C file given on standard input.
-fn run_on_text(toolchain: &Toolchain, text: &str, arguments: &[String]) -> Result<Vec<u8>, FrontendError> {
+/// What clang prints for a file given on standard input.
+fn run_on_text(
+    toolchain: &Toolchain,
+    text: &str,
+    language: Language,
+    arguments: &[String],
+) -> Result<Vec<u8>, FrontendError> {
     let tool = || toolchain.clang.display().to_string();
     let failed = |cause: String| FrontendError::ToolFailed { tool: tool(), cause };
     let mut child = Command::new(&toolchain.clang)
         .args(arguments)
-        .args(["-x", "c", "-"])
+        .args(["-x", language::written(language), "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use branchwise_program::library::is_stream_function;
-use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
+use branchwise_program::map::{Callable, Feed, FeedOrigin, Language, Map, Stub, StubAct, StubParameter};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
 use clang_sys::*;
 
 use crate::clang::{Cursor, file_location, presumed_location};
 use crate::ctypes::Types;
+use crate::functions::{is_function, qualified};
 use crate::lower::library::is_modelled;
 use crate::signatures::{Fed, Formal, Signature};
 
@@ -68,7 +69,7 @@ pub(crate) fn undefined_functions<'u>(
     let mut used = Vec::new();
     let ours = |cursor: &&Cursor<'u>| !cursor.in_system_header();
     for &declaration in declarations.iter().filter(ours) {
-        if matches!(declaration.kind(), CXCursor_FunctionDecl | CXCursor_VarDecl) {
+        if is_function(declaration.kind()) || declaration.kind() == CXCursor_VarDecl {
             collect_used(declaration, &mut used);
         }
     }
@@ -97,9 +98,14 @@ pub(crate) fn undefined_functions<'u>(
 fn collect_used<'u>(cursor: Cursor<'u>, used: &mut Vec<Cursor<'u>>) {
     if cursor.kind() == CXCursor_DeclRefExpr {
         let function = cursor.referenced().filter(|function| function.kind() == CXCursor_FunctionDecl);
-        used.extend(function.filter(|function| function.definition().is_none()));
+        used.extend(function.filter(|function| function.definition().is_none() && is_definable(*function)));
     }
     cursor.children().into_iter().for_each(|child| collect_used(child, used));
+}
+
+/// In C++: a function outside all namespaces, and no instance of a template.
+fn is_definable(function: Cursor<'_>) -> bool {
+    !function.is_cpp() || function.template().is_none() && qualified(function) == function.spelling()
 }
 
 /// Not one of the compiler's own functions (which stand in no file), and not one whose meaning is known.
@@ -134,9 +140,12 @@ pub(crate) struct Written {
 impl Written {
     /// Definitions of these functions, and of one for each of these types of function pointers.
     pub fn of(functions: &[Undefined], pointed: &[TypeId], map: &Map, types: &Types) -> Written {
-        let mut writer = Writer { map, types, written: Written { text: ENDS.to_string(), ..Written::default() } };
+        let cpp = map.functions.values().any(|function| function.language == Language::Cpp);
+        let ends = if cpp { format!("extern \"C\" {{\n{ENDS}}}\n") } else { ENDS.to_string() };
+        let mut writer = Writer { map, types, written: Written { text: ends, ..Written::default() } };
         writer.undefined(functions);
-        writer.callables(pointed);
+        // Function pointers are no inputs in C++ yet.
+        writer.callables(if cpp { &[] } else { pointed });
         writer.written
     }
 }

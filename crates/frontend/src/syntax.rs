@@ -58,6 +58,19 @@ pub(crate) enum Kind {
     Member,
     Subscript,
     OtherExpression,
+    /// `for (variable : range) body`; its children are those.
+    RangeFor,
+    /// The variable of such a loop, which stands for its condition; it begins at the colon, where llvm-cov sees it.
+    LoopVariable,
+    /// `if (T name = value)`: its children are the variable and its conversion to a truth.
+    ConditionVariable,
+    /// The condition of `if constexpr`.
+    ConstantCondition,
+    Try,
+    Catch,
+    Throw,
+    /// A function of its own.
+    Lambda,
 }
 
 pub(crate) struct SyntaxNode<'u> {
@@ -76,9 +89,14 @@ pub(crate) struct SyntaxTree<'u> {
 impl<'u> SyntaxTree<'u> {
     /// The body of a function definition.
     pub fn of_function(function: Cursor<'u>) -> Option<SyntaxTree<'u>> {
-        let body = function.children().into_iter().rev().find(|child| child.kind() == CXCursor_CompoundStmt)?;
+        let children = function.children();
+        let is_body = |child: &&Cursor<'u>| matches!(child.kind(), CXCursor_CompoundStmt | CXCursor_CXXTryStmt);
+        let body = *children.iter().rev().find(is_body)?;
         let mut tree = SyntaxTree { nodes: Vec::new() };
-        tree.copy(body);
+        match function.kind() {
+            CXCursor_Constructor => tree.copy_constructor(body, &children),
+            _ => drop(tree.copy(body)),
+        }
         Some(tree)
     }
 
@@ -100,19 +118,85 @@ impl<'u> SyntaxTree<'u> {
         self.nodes.len() == other.nodes.len() && self.nodes.iter().zip(&other.nodes).all(same)
     }
 
+    /// Initialisers run before the body, as its first statements.
+    fn copy_constructor(&mut self, body: Cursor<'u>, parts: &[Cursor<'u>]) {
+        let (start, end) = (file_offset(body.start()), file_offset(body.end()));
+        self.nodes.push(SyntaxNode { kind: Kind::Compound, start, end, children: Vec::new(), cursor: body });
+        let initialisers = parts.iter().take_while(|part| !part.same_as(body)).filter(|part| part.is_expression());
+        let parts: Vec<Cursor<'u>> = initialisers.copied().chain([body]).collect();
+        self.nodes[0].children = parts.into_iter().map(|part| self.copy(part)).collect();
+    }
+
     fn copy(&mut self, cursor: Cursor<'u>) -> SyntaxId {
         let id = SyntaxId(self.nodes.len() as u32);
         let mut children = cursor.children();
         let kind = classify(cursor, &children);
+        if kind == Kind::Lambda {
+            children.clear();
+        }
         if kind == Kind::Elvis {
             // libclang shows the common operand three times: as itself, as the condition and as the value.
             children.drain(1..3);
         }
         let (start, end) = (file_offset(cursor.start()), file_offset(cursor.end()));
         self.nodes.push(SyntaxNode { kind, start, end, children: Vec::new(), cursor });
-        let copied = children.into_iter().filter(|child| is_code(*child)).map(|child| self.copy(child)).collect();
+        children.retain(|child| is_code(*child));
+        let copied = match has_header(kind) {
+            true => self.copy_header(kind, &children),
+            false => children.into_iter().map(|child| self.copy(child)).collect(),
+        };
         self.nodes[id.0 as usize].children = copied;
         id
+    }
+
+    /// The parts of a statement whose condition may be a declaration: that and its truth become one node.
+    fn copy_header(&mut self, kind: Kind, parts: &[Cursor<'u>]) -> Vec<SyntaxId> {
+        let mut copied = Vec::new();
+        let mut rest = parts.iter().copied().peekable();
+        while let Some(part) = rest.next() {
+            let declares = part.kind() == CXCursor_VarDecl;
+            copied.push(match rest.peek().copied() {
+                Some(truth) if declares && kind != Kind::RangeFor => {
+                    rest.next();
+                    self.copy_condition_variable(part, truth)
+                }
+                _ => self.copy(part),
+            });
+            if declares && kind == Kind::RangeFor {
+                self.turn_into_loop_variable(copied.last().copied());
+            }
+        }
+        copied
+    }
+
+    fn copy_condition_variable(&mut self, variable: Cursor<'u>, truth: Cursor<'u>) -> SyntaxId {
+        let id = SyntaxId(self.nodes.len() as u32);
+        let (start, end) = (file_offset(truth.start()), file_offset(truth.end()));
+        let kind = Kind::ConditionVariable;
+        self.nodes.push(SyntaxNode { kind, start, end, children: Vec::new(), cursor: truth });
+        let children = vec![self.copy(variable), self.copy(truth)];
+        self.nodes[id.0 as usize].children = children;
+        id
+    }
+
+    fn turn_into_loop_variable(&mut self, variable: Option<SyntaxId>) {
+        let Some(node) = variable.and_then(|id| self.nodes.get_mut(id.0 as usize)) else { return };
+        node.kind = Kind::LoopVariable;
+        node.start = node.end.saturating_sub(1);
+    }
+
+    /// Conditions of `if constexpr` are no decisions at run time.
+    pub fn note_constant_conditions(&mut self, text: &str) {
+        for index in 0..self.nodes.len() {
+            let node = &self.nodes[index];
+            let declares = |id: &&SyntaxId| self[**id].kind == Kind::Declaration;
+            let condition = node.children.iter().find(|id| !declares(id));
+            let (Kind::If, Some(&condition)) = (node.kind, condition) else { continue };
+            let head = text.get(node.start as usize..self[condition].start as usize).unwrap_or_default();
+            if head.contains("constexpr") {
+                self.nodes[condition.0 as usize].kind = Kind::ConstantCondition;
+            }
+        }
     }
 }
 
@@ -121,6 +205,11 @@ impl<'u> std::ops::Index<SyntaxId> for SyntaxTree<'u> {
     fn index(&self, id: SyntaxId) -> &SyntaxNode<'u> {
         &self.nodes[id.0 as usize]
     }
+}
+
+/// Statements whose condition may declare a variable.
+fn has_header(kind: Kind) -> bool {
+    matches!(kind, Kind::If | Kind::While | Kind::For | Kind::Switch | Kind::RangeFor)
 }
 
 /// Expressions, statements and variables; not the types, attributes and nested declarations around them.
@@ -146,7 +235,8 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_ReturnStmt => Kind::Return,
         CXCursor_NullStmt => Kind::Null,
         CXCursor_DeclStmt => Kind::Declaration,
-        CXCursor_VarDecl if cursor.storage_class() == CX_SC_Static => Kind::StaticVariable,
+        // In C++ a static variable may be initialised by what runs.
+        CXCursor_VarDecl if cursor.storage_class() == CX_SC_Static && !cursor.is_cpp() => Kind::StaticVariable,
         CXCursor_VarDecl => Kind::Variable,
         CXCursor_BinaryOperator => binary_kind(cursor.binary_operator()),
         CXCursor_CompoundAssignOperator => Kind::CompoundAssignment,
@@ -158,6 +248,11 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_CallExpr if cursor.spelling() == "__builtin_constant_p" => Kind::Unevaluated,
         CXCursor_CallExpr => Kind::Call,
         CXCursor_StmtExpr => Kind::StatementExpression,
+        CXCursor_CXXForRangeStmt => Kind::RangeFor,
+        CXCursor_CXXTryStmt => Kind::Try,
+        CXCursor_CXXCatchStmt => Kind::Catch,
+        CXCursor_CXXThrowExpr => Kind::Throw,
+        CXCursor_LambdaExpr => Kind::Lambda,
         CXCursor_DeclRefExpr => Kind::Reference,
         CXCursor_MemberRefExpr => Kind::Member,
         CXCursor_ArraySubscriptExpr => Kind::Subscript,

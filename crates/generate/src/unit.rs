@@ -323,7 +323,9 @@ impl<'a> Unit<'_, 'a> {
         };
         let already: BTreeSet<GoalId> = ledger.goals().filter(is_proved).map(|(id, _)| id).collect();
         let off_the_map = rounds.iter().any(|round| round.caveats.off_the_map.is_some());
-        if off_the_map || already.len() == ledger.open() {
+        // Facts on objects that the driver makes hold for these alone.
+        let makes_objects = map.functions[self.function].usage.as_ref().is_some_and(|usage| !usage.objects.is_empty());
+        if off_the_map || makes_objects || already.len() == ledger.open() {
             return Proved::default();
         }
         let found = facts.borrow_mut().of_unit(self.function, &subject.settings.interrupt);

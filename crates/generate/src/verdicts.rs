@@ -309,6 +309,12 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     for stub in &round.caveats.left_alone {
         bounds.insert(Bound { what: format!("more that '{stub}' does through its parameters"), limit: 0 });
     }
+    for class in &round.caveats.made_objects {
+        bounds.insert(Bound {
+            what: format!("public calls on an object of class {class} before the tested one"),
+            limit: 0,
+        });
+    }
     for name in &round.caveats.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }

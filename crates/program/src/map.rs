@@ -227,6 +227,8 @@ pub struct Function {
     pub name: String,
     /// Name in the object code.
     pub symbol: String,
+    /// Other names of the same source there: instances of a template, variants of constructors and destructors.
+    pub variants: Vec<String>,
     pub place: Place,
     /// The closing brace.
     pub end: Place,
@@ -241,12 +243,34 @@ pub struct Function {
     /// The generated function of the same translation unit that asks for the inputs, calls this function and hands
     /// out the results; `Err` says why there is none (for example a parameter whose type cannot be an input yet).
     pub driver: Result<String, String>,
+    /// How a test calls it, where that takes more than its name: in C++.
+    pub usage: Option<Usage>,
     /// The markers inside this function's body, in source order.
     pub markers: Vec<MarkerId>,
     pub decisions: Vec<Decision>,
     pub cfg: Cfg,
     pub loops: Vec<Loop>,
     pub calls: Vec<CallSite>,
+}
+
+/// A call as C++ writes it; `{0}` stands for the input with this number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Statements that make what the call needs.
+    pub before: Vec<String>,
+    pub call: String,
+    /// The variables that they declare.
+    pub locals: Vec<String>,
+    /// The classes of the objects that they make.
+    pub objects: Vec<String>,
+}
+
+impl Usage {
+    /// A text of it, with these expressions for the inputs.
+    pub fn filled(text: &str, inputs: &[String]) -> String {
+        let fill = |text: String, (index, input): (usize, &String)| text.replace(&format!("{{{index}}}"), input);
+        inputs.iter().enumerate().fold(text.to_owned(), fill)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -575,6 +599,11 @@ pub struct CallSite {
 }
 
 impl Function {
+    /// All its names in the object code.
+    pub fn symbols(&self) -> impl Iterator<Item = &str> {
+        [&self.symbol].into_iter().chain(&self.variants).map(String::as_str)
+    }
+
     /// McCabe's number: edges − nodes + 2, the exit's edge back to the entry not counted. Code that the entry does not
     /// lead to (after a return, in a `sizeof`) makes nothing more complex.
     pub fn mccabe(&self) -> i64 {

@@ -116,6 +116,8 @@ pub struct Observation {
     /// The function's result (`None` for `void` or when it did not return). Pointers into input objects are resolved,
     /// others stand in `foreign`. Padding is zero.
     pub result: Option<Blob>,
+    /// The call ended by an exception.
+    pub threw: bool,
     /// The inputs' variables after the call, where the driver hands them out (globals).
     pub inputs_after: Vec<Option<Blob>>,
     /// The objects after the call; empty when it did not return. An object that was freed has no bytes.

@@ -228,6 +228,10 @@ impl Variant<'_> {
             write(&names, part.renamings(&defined))?;
             let mut command = Command::new(&self.tools.objcopy);
             command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(&part.object);
+            if self.sources.language == Language::Cpp {
+                // The runtime calls them in the test's own process.
+                command.arg("--rename-section=.init_array=bw_constructors");
+            }
             succeed("llvm-objcopy", &mut command)?;
         }
         Ok(parts.into_iter().map(|part| part.object).collect())

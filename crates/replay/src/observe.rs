@@ -17,6 +17,7 @@ impl Harness {
             readings,
             truncated: raw.truncated || damaged,
             result: None,
+            threw: false,
             inputs_after: vec![None; case.inputs.len()],
             objects_after: Vec::new(),
             foreign: Vec::new(),
@@ -58,6 +59,7 @@ impl Harness {
             _ => None,
         };
         let streams: Vec<(usize, u64)> = outputs.iter().filter_map(stream).collect();
+        observation.threw = outputs.iter().any(|output| matches!(output.what, RawPlace::Output(THREW)));
         for output in outputs {
             let Some(within) = place_of(output.what) else { continue };
             let Some(shape) = self.shape(case, within) else { continue };
@@ -91,8 +93,12 @@ fn put(blobs: &mut [Option<Blob>], index: usize, blob: Blob) {
     }
 }
 
+/// The number under which the native side says that the call threw.
+const THREW: u64 = 1 << 30;
+
 fn place_of(what: RawPlace) -> Option<Within> {
     match what {
+        RawPlace::Output(THREW) => None,
         RawPlace::Output(0) => Some(Within::Result),
         RawPlace::Output(index) => Some(Within::Input(usize::try_from(index).ok()? - 1)),
         RawPlace::Object(index) => Some(Within::Object(usize::try_from(index).ok()?)),

@@ -109,6 +109,21 @@ int __bw_probe(unsigned probe, int value) {
     return value;
 }
 
+/* What C++ does before main, done in the child, where it can be observed. */
+typedef void (*constructor)(void);
+extern const constructor __start_bw_constructors[] __attribute__((weak));
+extern const constructor __stop_bw_constructors[] __attribute__((weak));
+
+void __bw_start(void) {
+    static int started;
+    if (started) return;
+    started = 1;
+    for (const constructor *next = __start_bw_constructors; next < __stop_bw_constructors; next++) (*next)();
+}
+
+/* Only the prediction asks. */
+void __bw_made_object(const char *class_name) { (void)class_name; }
+
 static void fail(uint64_t why) {
     shared->failure = why;
     _exit(1);
@@ -171,9 +186,12 @@ static void put_output(uint64_t kind, uint64_t index, const void *from, uint64_t
     uint64_t *to = outputs + used;
     to[0] = kind, to[1] = index, to[2] = size;
     if (size) to[words - 1] = 0;
-    memcpy(to + 3, from, size);
+    if (size) memcpy(to + 3, from, size);
     shared->output_words = used + words;
 }
+
+/* The call under test threw: an output without bytes, with a number that no input has. */
+void __bw_threw(void) { put_output(KIND_OUTPUT, 1u << 30, NULL, 0); }
 
 void __bw_output(const void *from, unsigned index, unsigned long size) { put_output(KIND_OUTPUT, index, from, size); }
 

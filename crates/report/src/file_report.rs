@@ -5,7 +5,7 @@ use std::path::Path;
 use branchwise_generate::{FunctionReport, Report};
 use branchwise_goals::{Criterion, GoalId, Verdict};
 use branchwise_program::Program;
-use branchwise_program::map::{InputOrigin, Map, Place};
+use branchwise_program::map::{InputOrigin, Language, Map, Place};
 
 /// One translation unit: its map, how it is compiled and what generation found.
 #[derive(Debug, Copy, Clone)]
@@ -58,6 +58,15 @@ const READERS: [&str; 20] = [
 ];
 
 impl FileReport<'_> {
+    pub fn is_cpp(&self) -> bool {
+        self.map.functions.values().any(|function| function.language == Language::Cpp)
+    }
+
+    /// How the names of its test files end.
+    pub fn ending(&self) -> &'static str {
+        if self.is_cpp() { "cpp" } else { "c" }
+    }
+
     /// Whether a test may read standard input, so that each must say what there is to read.
     pub fn reads_standard_input(&self) -> bool {
         let calls = self.map.functions.values().flat_map(|function| &function.calls);

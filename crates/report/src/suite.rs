@@ -114,6 +114,11 @@ fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) ->
     let mut emitted = Vec::new();
     for file in files.iter().filter(|file| file.report.functions.iter().any(|unit| !unit.tests.is_empty())) {
         let stem = free_stem(file.source, &mut stems);
+        // Tests of C++ need no framework yet.
+        if file.is_cpp() {
+            emitted.push(emit_c(file, folder, &stem));
+            continue;
+        }
         for format in formats.iter().collect::<BTreeSet<_>>() {
             match format {
                 EmitFormat::C => emitted.push(emit_c(file, folder, &stem)),

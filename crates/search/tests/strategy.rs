@@ -24,6 +24,8 @@ fn map() -> Map {
     }
     let void = Type { kind: TypeKind::Void, spelling: "void".to_string(), size: 0, alignment: 1 };
     map.functions.push(Function {
+        variants: Vec::new(),
+        usage: None,
         name: "unit".to_string(),
         symbol: "unit".to_string(),
         place: PLACE,

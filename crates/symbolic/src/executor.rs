@@ -353,7 +353,11 @@ impl<'s, 'p> Executor<'s, 'p> {
         }
         // Behind the outermost frame wait the calls to come.
         let to_come = (self.calls_to_come > 0).then_some(Position { function: self.session.function, after: None });
-        to_come.into_iter().chain(self.frames.iter().flat_map(Frame::positions)).collect()
+        // A driver of C++ makes objects first: the function under test is still to come there.
+        let outermost = self.frames.iter().find_map(|frame| frame.map_function);
+        let ahead = outermost.is_some_and(|function| function != self.session.function);
+        let ahead = ahead.then_some(Position { function: self.session.function, after: None });
+        to_come.or(ahead).into_iter().chain(self.frames.iter().flat_map(Frame::positions)).collect()
     }
 
     /// A decision in a block that may leave a loop: this iteration need not have been.

@@ -57,6 +57,12 @@ impl Executor<'_, '_> {
                 self.note_left_alone(pointer, *written);
                 Ok(None)
             }
+            ("__bw_made_object", [class]) => {
+                let class = self.literal(class);
+                self.notes.caveats.made_objects.insert(class);
+                Ok(None)
+            }
+            ("__bw_threw", []) => Ok(None),
             ("__bw_unsupported", [what]) => {
                 let what = self.literal(what);
                 self.unsupported(what)

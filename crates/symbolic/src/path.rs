@@ -223,6 +223,8 @@ pub struct Caveats {
     pub calls_stubs: bool,
     /// Stubs that left memory alone which the real function could have changed.
     pub left_alone: BTreeSet<String>,
+    /// Classes of which it got objects as one of their constructors makes them, and in no other state.
+    pub made_objects: BTreeSet<String>,
     /// It began in `main`, with arguments within these limits.
     pub arguments_of_main: Option<ArgumentLimits>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
@@ -245,6 +247,7 @@ impl Caveats {
             could_share,
             calls_stubs,
             left_alone,
+            made_objects,
             arguments_of_main,
             always_null,
             off_the_map,
@@ -259,6 +262,7 @@ impl Caveats {
         self.could_share.extend(could_share.iter().cloned());
         self.calls_stubs |= calls_stubs;
         self.left_alone.extend(left_alone.iter().cloned());
+        self.made_objects.extend(made_objects.iter().cloned());
         self.arguments_of_main = arguments_of_main.or(self.arguments_of_main);
         self.always_null.extend(always_null.iter().cloned());
         self.off_the_map = self.off_the_map.or(*off_the_map);

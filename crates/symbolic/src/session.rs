@@ -240,8 +240,12 @@ impl<'p> Session<'p> {
 }
 
 fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>> {
-    let by_symbol: HashMap<&str, FunctionId> =
-        program.map.functions.iter().map(|(id, function)| (function.symbol.as_str(), id)).collect();
+    let by_symbol: HashMap<&str, FunctionId> = program
+        .map
+        .functions
+        .iter()
+        .flat_map(|(id, function)| function.symbols().map(move |name| (name, id)))
+        .collect();
     program.code.functions.values().map(|function| by_symbol.get(function.name.as_str()).copied()).collect()
 }
 

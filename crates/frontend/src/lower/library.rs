@@ -4,7 +4,7 @@
 //! reaches, so a program that calls no library function pays nothing.
 
 use std::collections::BTreeSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 use inkwell::llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
@@ -17,6 +17,10 @@ use inkwell::module::Module;
 use super::llvm::Value;
 
 const BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bc"));
+/// The runtime of C++ and functions of its library, for units that are C++.
+const CPP_BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models_cpp.bc"));
+/// What only drivers of C++ call.
+const CPP_SIGN: &CStr = c"__bw_start";
 /// The attribute by which a model is recognised after linking.
 const MODEL: &str = "branchwise-model";
 
@@ -49,17 +53,22 @@ pub(super) fn is_model(function: Value<'_>) -> bool {
 /// the C library goes on calling its own functions too.
 pub(super) fn link(module: &Module<'_>) -> Result<(), String> {
     let user = module.as_mut_ptr();
+    // SAFETY: the module is alive.
+    if unsafe { !LLVMGetNamedFunction(user, CPP_SIGN.as_ptr()).is_null() } {
+        link_models(user, CPP_BITCODE)?;
+    }
     // SAFETY: the module is alive; the names are those of its own functions.
     let asked = unsafe {
         functions(LLVMGetFirstFunction(user))
             .any(|function| LLVMIsDeclaration(function) != 0 && is_modelled(&name_of(function)))
     };
-    if !asked {
-        return Ok(());
-    }
+    if asked { link_models(user, BITCODE) } else { Ok(()) }
+}
+
+fn link_models(user: LLVMModuleRef, bitcode: &'static [u8]) -> Result<(), String> {
     // SAFETY: both modules belong to the same context; linking consumes the models, and nothing holds on to them.
     unsafe {
-        let models = read_models(LLVMGetModuleContext(user))?;
+        let models = read_models(LLVMGetModuleContext(user), bitcode)?;
         // A layout of another machine would give the models other types than they were compiled for.
         if c_text(LLVMGetDataLayoutStr(user)) != c_text(LLVMGetDataLayoutStr(models)) {
             LLVMDisposeModule(models);
@@ -67,6 +76,7 @@ pub(super) fn link(module: &Module<'_>) -> Result<(), String> {
         }
         LLVMSetTarget(models, LLVMGetTarget(user));
         prepare(models, user);
+        prepare_variables(models);
         match LLVMLinkModules2(user, models) {
             0 => Ok(()),
             _ => Err("the models of library functions do not link".to_owned()),
@@ -87,14 +97,31 @@ unsafe fn prepare(models: LLVMModuleRef, user: LLVMModuleRef) {
                 continue;
             }
             LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, mark);
-            if LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage {
+            let name = name_of(function);
+            // What the lowering asks for by name is needed although nothing refers to it yet.
+            if LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage && !name.starts_with("__bw_") {
                 LLVMSetLinkage(function, LLVMLinkage::LLVMLinkOnceAnyLinkage);
             }
-            let name = name_of(function);
             if is_taken(user, &name) {
                 let other = format!("__bw_model_{name}");
                 LLVMSetValueName2(function, other.as_ptr().cast(), other.len());
             }
+        }
+    }
+}
+
+/// The same for variables: type information and streams of C++.
+///
+/// SAFETY: the module is alive.
+unsafe fn prepare_variables(models: LLVMModuleRef) {
+    unsafe {
+        let mut global = LLVMGetFirstGlobal(models);
+        while !global.is_null() {
+            let own = matches!(LLVMGetLinkage(global), LLVMLinkage::LLVMExternalLinkage);
+            if own && LLVMIsDeclaration(global) == 0 && !name_of(global).starts_with("__bw_") {
+                LLVMSetLinkage(global, LLVMLinkage::LLVMLinkOnceAnyLinkage);
+            }
+            global = LLVMGetNextGlobal(global);
         }
     }
 }
@@ -118,11 +145,12 @@ fn names() -> BTreeSet<String> {
     unsafe {
         let context = LLVMContextCreate();
         let mut names = BTreeSet::new();
-        if let Ok(models) = read_models(context) {
+        for bitcode in [BITCODE, CPP_BITCODE] {
+            let Ok(models) = read_models(context, bitcode) else { continue };
             let visible = functions(LLVMGetFirstFunction(models))
                 .filter(|&function| LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage)
                 .map(|function| name_of(function));
-            names = visible.filter(|name| !name.starts_with("__bw_") && !name.starts_with("llvm.")).collect();
+            names.extend(visible.filter(|name| !name.starts_with("__bw_") && !name.starts_with("llvm.")));
             LLVMDisposeModule(models);
         }
         LLVMContextDispose(context);
@@ -133,12 +161,12 @@ fn names() -> BTreeSet<String> {
 /// The module of all models; bodies are read when they are asked for.
 ///
 /// SAFETY: the context is alive.
-unsafe fn read_models(context: LLVMContextRef) -> Result<LLVMModuleRef, String> {
+unsafe fn read_models(context: LLVMContextRef, bitcode: &'static [u8]) -> Result<LLVMModuleRef, String> {
     let mut module = std::ptr::null_mut();
     // SAFETY: the bytes live for ever; the module takes the buffer over, even where it cannot be read.
     let failed = unsafe {
         let buffer =
-            LLVMCreateMemoryBufferWithMemoryRange(BITCODE.as_ptr().cast(), BITCODE.len(), c"models".as_ptr(), 0);
+            LLVMCreateMemoryBufferWithMemoryRange(bitcode.as_ptr().cast(), bitcode.len(), c"models".as_ptr(), 0);
         LLVMGetBitcodeModuleInContext2(context, buffer, &mut module)
     };
     if failed == 0 { Ok(module) } else { Err("cannot read the models of library functions".to_owned()) }

@@ -177,7 +177,7 @@ pub unsafe fn owned_message(message: *mut std::ffi::c_char) -> String {
 }
 
 /// The number of the attribute of what is passed as a copy in memory.
-fn by_value_kind() -> u32 {
+pub(super) fn by_value_kind() -> u32 {
     const NAME: &str = "byval";
     // SAFETY: the name is a text of the given length.
     unsafe { LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len()) }

@@ -105,7 +105,7 @@ fn is_kept(value: Value<'_>) -> bool {
 
 /// Lists of what must not be dropped; no code reads them.
 fn is_list_for_the_linker(name: &str) -> bool {
-    matches!(name, "llvm.used" | "llvm.compiler.used")
+    matches!(name, "llvm.used" | "llvm.compiler.used" | "llvm.global_ctors" | "llvm.global_dtors")
 }
 
 fn trap_declaration() -> Function {

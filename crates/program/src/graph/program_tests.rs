@@ -40,6 +40,8 @@ fn program(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> Map {
             symbol: format!("f{index}"),
             place,
             end: place,
+            variants: Vec::new(),
+            usage: None,
             language: Language::C,
             internal: false,
             variadic: false,

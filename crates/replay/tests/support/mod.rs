@@ -90,6 +90,8 @@ impl Sample {
             origin: InputOrigin::Parameter(index),
         });
         self.map.functions.push(Function {
+            variants: Vec::new(),
+            usage: None,
             name: name.to_string(),
             symbol: name.to_string(),
             place: HERE,

@@ -1,7 +1,7 @@
 //! The body of one emitted test: inputs, calls, expectations.
 
 use branchwise_generate::Test;
-use branchwise_program::map::{Function, Input, InputOrigin, Map};
+use branchwise_program::map::{Function, Input, InputOrigin, Map, Usage};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, TypeId};
 use branchwise_replay::{Blob, NativeEnd, TestCase};
@@ -37,6 +37,8 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     // An input may be called `result` too, and the user's own names come first.
     let wish = if function.inputs.iter().any(|input| input.name == "result") { "returned" } else { "result" };
     let result = names.fresh(wish);
+    let usages = called(map, &test.case).chain([function]).filter_map(|function| function.usage.as_ref());
+    usages.flat_map(|usage| &usage.locals).for_each(|local| names.reserve(local));
     let calls = calls(map, function, &test.case, &mut names);
     let storage = storage(map, &calls, test);
     let objects = Objects::new(&map.types, &roots(map, &calls, &test.case), &test.case, storage, &mut names);
@@ -246,7 +248,12 @@ impl Writer<'_> {
             }
             self.write_later();
         }
-        format!("{}({})", call.function.name, arguments.join(", "))
+        let Some(usage) = &call.function.usage else {
+            return format!("{}({})", call.function.name, arguments.join(", "));
+        };
+        let before = usage.before.iter().map(|line| Usage::filled(line, &arguments));
+        self.body.lines.extend(before);
+        Usage::filled(&usage.call, &arguments)
     }
 
     fn set_global(&mut self, input: &Input, value: &Value) {
@@ -282,7 +289,23 @@ impl Writer<'_> {
         declaration(&self.map.types, input.type_id, name)
     }
 
+    /// A call that was observed to throw must throw again.
+    fn throwing_call(&mut self, call: &str) {
+        let threw = self.names.fresh("threw");
+        self.body.lines.push(format!("bool {threw} = false;"));
+        self.body.lines.push("try {".to_owned());
+        self.body.lines.push(format!("    {call};"));
+        self.body.lines.push("} catch (...) {".to_owned());
+        self.body.lines.push(format!("    {threw} = true;"));
+        self.body.lines.push("}".to_owned());
+        self.body.lines.push("/* observed */".to_owned());
+        self.body.lines.push(format!("assert({threw});"));
+    }
+
     fn tested_call(&mut self, call: String, test: &Test, expected: Expected) {
+        if test.observation.threw && expected == Expected::Observed {
+            return self.throwing_call(&call);
+        }
         let returned = test.observation.end == NativeEnd::Returned && expected == Expected::Observed;
         let result = test.observation.result.as_ref().filter(|_| returned);
         let decoder = Decoder { types: &self.map.types };

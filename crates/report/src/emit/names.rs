@@ -40,6 +40,11 @@ impl Names {
         Names { taken }
     }
 
+    /// A name that stands in the test anyway.
+    pub fn reserve(&mut self, name: &str) {
+        self.taken.insert(name.to_owned());
+    }
+
     /// `wish`, or the nearest name that is free.
     pub fn fresh(&mut self, wish: &str) -> String {
         let wish = identifier(wish);
@@ -63,7 +68,7 @@ fn ordinary_words(spelling: &str) -> Vec<String> {
 }
 
 /// `list->next[3]` becomes `list_next_3`.
-fn identifier(wish: &str) -> String {
+pub(super) fn identifier(wish: &str) -> String {
     let words: Vec<String> = words(wish).collect();
     let joined = words.join("_");
     match joined.chars().next() {

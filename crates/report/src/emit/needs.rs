@@ -100,7 +100,7 @@ static int branchwise_same_text(const char *left, const char *right)
 const SAME_BYTES: &str = "
 static int branchwise_same_bytes(const void *left, const void *right, size_t size)
 {
-    const unsigned char *left_bytes = left, *right_bytes = right;
+    const unsigned char *left_bytes = (const unsigned char *)left, *right_bytes = (const unsigned char *)right;
     size_t at = 0;
     while (at < size && left_bytes[at] == right_bytes[at])
         at++;
@@ -111,8 +111,8 @@ static int branchwise_same_bytes(const void *left, const void *right, size_t siz
 const COPY: &str = "
 static void branchwise_copy(void *to, const void *from, size_t size)
 {
-    unsigned char *to_bytes = to;
-    const unsigned char *from_bytes = from;
+    unsigned char *to_bytes = (unsigned char *)to;
+    const unsigned char *from_bytes = (const unsigned char *)from;
     while (size-- > 0)
         *to_bytes++ = *from_bytes++;
 }
@@ -125,8 +125,8 @@ extern void branchwise_abort(void) __asm__(\"abort\");
 /* A copy that the function under test may free. */
 static void *branchwise_heap(const void *bytes, size_t size)
 {
-    const unsigned char *from = bytes;
-    unsigned char *memory = branchwise_malloc(size);
+    const unsigned char *from = (const unsigned char *)bytes;
+    unsigned char *memory = (unsigned char *)branchwise_malloc(size);
     size_t at;
     if (!memory)
         branchwise_abort();
@@ -186,7 +186,7 @@ extern int branchwise_get(void *file) __asm__(\"fgetc\");
 
 static long branchwise_stream_read(void *cookie, char *to, size_t most)
 {
-    struct branchwise_stream *stream = cookie;
+    struct branchwise_stream *stream = (struct branchwise_stream *)cookie;
     size_t taken = 0;
     if (stream->at >= stream->size)
         return stream->reading_fails ? -1 : 0;
@@ -197,7 +197,7 @@ static long branchwise_stream_read(void *cookie, char *to, size_t most)
 
 static long branchwise_stream_write(void *cookie, const char *from, size_t size)
 {
-    struct branchwise_stream *stream = cookie;
+    struct branchwise_stream *stream = (struct branchwise_stream *)cookie;
     (void)from;
     if (stream->writing_fails && size > stream->room)
         size = stream->room;
@@ -208,7 +208,7 @@ static long branchwise_stream_write(void *cookie, const char *from, size_t size)
 
 static int branchwise_stream_seek(void *cookie, long *offset, int whence)
 {
-    struct branchwise_stream *stream = cookie;
+    struct branchwise_stream *stream = (struct branchwise_stream *)cookie;
     long from = whence == 0 ? 0 : whence == 1 ? (long)stream->at : (long)stream->size;
     if (from + *offset < 0)
         return -1;
@@ -219,7 +219,7 @@ static int branchwise_stream_seek(void *cookie, long *offset, int whence)
 
 static int branchwise_stream_close(void *cookie)
 {
-    const struct branchwise_stream *stream = cookie;
+    const struct branchwise_stream *stream = (const struct branchwise_stream *)cookie;
     return stream->closing_fails ? -1 : 0;
 }
 
@@ -227,13 +227,13 @@ static FILE *branchwise_stream(struct branchwise_stream given)
 {
     const struct branchwise_stream_functions functions = {branchwise_stream_read, branchwise_stream_write,
                                                           branchwise_stream_seek, branchwise_stream_close};
-    struct branchwise_stream *stream = branchwise_malloc(sizeof *stream);
+    struct branchwise_stream *stream = (struct branchwise_stream *)branchwise_malloc(sizeof *stream);
     void *file = stream ? branchwise_open(stream, \"r+\", functions) : NULL;
     if (!file || branchwise_set_buffer(file, NULL, 2 /* unbuffered */, 0) != 0)
         branchwise_abort();
     *stream = given;
     if (given.at_end)
         (void)branchwise_get(file);
-    return file;
+    return (FILE *)file;
 }
 ";

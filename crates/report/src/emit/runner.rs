@@ -132,7 +132,7 @@ static struct branchwise_news *branchwise_shared_news(void)
         branchwise_flush(0);
         branchwise_exit(2);
     }
-    return memory;
+    return (struct branchwise_news *)memory;
 }
 
 /* Runs a test in a process of its own and compares how it ends. */

@@ -10,6 +10,7 @@ use branchwise_replay::NativeEnd;
 use super::allocations;
 use super::body::{Expected, body};
 use super::comment::{harmless, wrapped};
+use super::names::identifier;
 use super::needs::Needs;
 use crate::file_report::FileReport;
 
@@ -88,6 +89,9 @@ fn test_function(
 }
 
 fn free_name(function: &str, number: u32, taken: &BTreeSet<&str>) -> String {
+    // In C a name is an identifier already; in C++ it may have scopes and parameters.
+    let plain = function.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let function = if plain { function.to_owned() } else { identifier(function) };
     let mut name = format!("test_{function}_{number}");
     while taken.contains(name.as_str()) {
         name.push('_');

@@ -20,7 +20,10 @@ pub fn unit_include(file: &FileReport, folder: &Path, file_name: &str, foreign: 
     let map = file.map;
     let path = path_from(folder, file.source);
     let (renamed, forgotten) = allocations::renamings(file);
-    let symbols = [main_label(map), own_symbols(map, foreign), stubs::symbols(map), defined_elsewhere(map)].concat();
+    let symbols = match file.is_cpp() {
+        true => main_label(map),
+        false => [main_label(map), own_symbols(map, foreign), stubs::symbols(map), defined_elsewhere(map)].concat(),
+    };
     let include = format!("{symbols}{renamed}#include \"{}\"{forgotten}", path.display());
     format!(
         "\

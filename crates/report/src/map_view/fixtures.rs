@@ -103,6 +103,8 @@ impl Builder<'_> {
             symbol: name.to_string(),
             place,
             end,
+            variants: Vec::new(),
+            usage: None,
             language: Language::C,
             internal: false,
             variadic: false,

@@ -91,6 +91,8 @@ impl Unit {
         let is_parameter = |input: &&Input| matches!(input.origin, InputOrigin::Parameter(_));
         let parameter = |input: &Input| Parameter { name: input.name.clone(), type_id: input.type_id };
         let function = self.map.functions.push(Function {
+            variants: Vec::new(),
+            usage: None,
             name: name.to_owned(),
             symbol: name.to_owned(),
             place,
@@ -231,6 +233,7 @@ pub fn ended(end: NativeEnd, result: Option<Blob>) -> Observation {
         inputs_after: Vec::new(),
         objects_after: Vec::new(),
         foreign: Vec::new(),
+        threw: false,
         freed: Vec::new(),
     }
 }

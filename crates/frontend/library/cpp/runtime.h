@@ -1,0 +1,22 @@
+/* What the models of the C++ runtime share. Names that are not static are models of the function of that name in the
+ * object code; variables begin with `__bw_`, so that the executor knows that no pointer of the user's points there. */
+#ifndef BRANCHWISE_RUNTIME_H
+#define BRANCHWISE_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A model under the name that the compiler gives to a function of C++. */
+#define NAMED(symbol) __asm__(#symbol)
+
+extern "C" {
+void *__bw_allocate(size_t size, size_t alignment, int contents) noexcept;
+void __bw_release(void *object) noexcept;
+[[noreturn]] void __bw_unsupported(const char *what) noexcept;
+[[noreturn]] void abort() noexcept;
+int scanf(const char *format, ...) noexcept;
+int getchar() noexcept;
+int atexit(void (*handler)()) noexcept;
+}
+
+#endif
