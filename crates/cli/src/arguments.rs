@@ -16,7 +16,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Generate(GenerateArguments),
+    Generate(Box<GenerateArguments>),
     Map(MapArguments),
     Replay(ReplayArguments),
     Explain(ExplainArguments),

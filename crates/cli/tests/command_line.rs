@@ -132,9 +132,10 @@ fn help_of_generate() {
                       How paths are chosen [default: hybrid]
 
                       Possible values:
-                      - hybrid:   Single paths, and where these reach nothing new, all ways at once
-                      - tree:     For each branch a tree of the short ways to it, solved as one formula; then as hybrid
-                      - concolic: Single paths: from that of one input to its neighbours, those nearest to an open goal first
+                      - hybrid:     Single paths, and where these reach nothing new, all ways at once
+                      - tree:       For each branch a tree of the short ways to it, solved as one formula; then as hybrid
+                      - concolic:   Single paths: from that of one input to its neighbours, those nearest to an open goal first
+                      - dependence: Single paths along the decisions, across calls, that a goal depends on: those with the fewest left first
 
               -k <N>
                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
@@ -229,7 +230,7 @@ fn short_help_of_generate() {
                   --paths <FILE>
                       File with a path on each line
                   --strategy <STRATEGY>
-                      How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic]
+                      How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, dependence]
               -k <N>
                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
                   --time <SECONDS>
