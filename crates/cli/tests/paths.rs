@@ -251,3 +251,35 @@ fn what_is_no_goal_is_said() {
         "nothing that it runs is a goal at 3:1:true (on this line there are goals at column 9)"
     );
 }
+
+#[test]
+fn decision_graphs_change_the_order_and_no_verdict() {
+    let programs = [(SHELF, "arrange"), (CONTRADICTION, "unit"), (STATE, "unit")];
+    for (program, function) in programs {
+        let of = |strategy: &str| {
+            let arguments = ["--strategy", strategy, "--scope", "reachable", "--criterion", "branch,statement"];
+            verdicts(&run(&[("unit.c", program)], function, &arguments))
+        };
+        assert_eq!(of("dependence"), of("hybrid"), "{program}");
+    }
+}
+
+const FACTORS: &str = "int unit(unsigned a, unsigned b) {
+    if (a > 1 && b > 1)
+        if ((unsigned long)a * b == 18446743979220271189ul)
+            return 1;
+    return 0;
+}
+";
+
+#[test]
+fn an_unknown_outcome_names_the_condition_that_was_not_decided() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("unit.c");
+    fs::write(&file, FACTORS).expect("the temporary folder can be written");
+    let arguments = ["--function", "unit", "--time", "2", "--findings", "none", "--goal", "3:13:true"];
+    let report = tool::generate(&file, &arguments, &[], folder.path()).json().expect("it runs");
+    let reason = &report["functions"][0]["goals"][0]["reason"];
+    let words = format!("{} {}", reason["message"], reason["blocking"]);
+    assert!(words.contains("unit.c:3:13 '(unsigned long)a * b == 18446743979220271189ul' true"), "{words}");
+}

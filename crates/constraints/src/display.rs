@@ -55,21 +55,26 @@ impl<'a> Displayed<'a> {
             TermKind::Concat { high, low } => self.infix("++", high, low, nested),
             TermKind::ZeroExtend(inner) => self.extension("zext", inner, term),
             TermKind::SignExtend(inner) => self.extension("sext", inner, term),
-            TermKind::Float(op, a, Some(b), None) if is_infix(op) => self.infix(op.name(), a, b, nested),
+            TermKind::Float(op, a, Some(b), None) if is_infix(op) => {
+                let (a, b) = (self.float_operand(a), self.float_operand(b));
+                parenthesised(vec![a, Piece::Text(" "), Piece::Text(op.name()), Piece::Text(" "), b], nested)
+            }
             TermKind::Float(op, ..) => self.call(op.name(), self.terms.kind(term)),
         }
     }
 
     fn infix(&self, operator: &'static str, a: TermId, b: TermId, nested: bool) -> Vec<Piece> {
         let atom = |term| Piece::Term { term, nested: true };
-        let middle = vec![atom(a), Piece::Text(" "), Piece::Text(operator), Piece::Text(" "), atom(b)];
-        if !nested {
-            return middle;
+        parenthesised(vec![atom(a), Piece::Text(" "), Piece::Text(operator), Piece::Text(" "), atom(b)], nested)
+    }
+
+    /// A constant as the number that its bits are.
+    fn float_operand(&self, term: TermId) -> Piece {
+        match (self.terms.as_constant(term), self.terms.width(term)) {
+            (Some(bits), 64) => Piece::Owned(format!("{:?}", f64::from_bits(bits as u64))),
+            (Some(bits), 32) => Piece::Owned(format!("{:?}", f32::from_bits(bits as u32))),
+            _ => Piece::Term { term, nested: true },
         }
-        let mut pieces = vec![Piece::Text("(")];
-        pieces.extend(middle);
-        pieces.push(Piece::Text(")"));
-        pieces
     }
 
     /// A constant is stored left of `<` for want of `>`; people expect it right.
@@ -141,6 +146,13 @@ impl<'a> Displayed<'a> {
             _ => format!("{value:#x}"),
         }
     }
+}
+
+fn parenthesised(pieces: Vec<Piece>, nested: bool) -> Vec<Piece> {
+    if !nested {
+        return pieces;
+    }
+    [Piece::Text("(")].into_iter().chain(pieces).chain([Piece::Text(")")]).collect()
 }
 
 fn is_infix(op: FloatOp) -> bool {

@@ -275,7 +275,7 @@ const NO_TIME: &str = "no time left";
 const NO_TIME_FOR_FLOATS: &str = "a floating-point condition, and no time left";
 
 /// Going on without an event of its own.
-const GOING_ON: Branch = Branch { event: None, fault: false, cut: false, mixed: false };
+const GOING_ON: Branch = Branch { event: None, fault: false, cut: false, mixed: false, hard: false };
 
 /// Counters over all rounds.
 #[derive(Debug, Clone, Default)]
@@ -484,7 +484,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn obstacle(&mut self, kind: ObstacleKind, candidate: Candidate) {
-        let branch = Branch { mixed: false, ..self.tree.branches(candidate.node)[candidate.branch] };
+        let branch = Branch { mixed: false, hard: false, ..self.tree.branches(candidate.node)[candidate.branch] };
         self.note_obstacle_along(&kind, branch, candidate);
         self.limitations.add(kind, branch, self.tree.positions(candidate.node));
     }
@@ -671,7 +671,6 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 
     fn choice(&mut self, decision: &Decision, last: &HashMap<MarkerId, u32>) -> Choice {
-        let positions = decision.positions.iter().map(position);
         Choice {
             taken: decision.taken,
             branches: decision
@@ -679,7 +678,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 .iter()
                 .map(|alternative| self.branch(alternative, &decision.positions, last))
                 .collect(),
-            positions: positions.collect(),
+            positions: decision.positions.iter().map(position).collect(),
         }
     }
 
@@ -692,7 +691,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
         match alternative.kind {
             AlternativeKind::Event(event) => {
                 let mixed = last.get(&event.marker).is_some_and(|&outcome| outcome != event.outcome);
-                Branch { event: Some(event), mixed, ..GOING_ON }
+                let hard = self.session.terms.has_floats(alternative.constraint);
+                Branch { event: Some(event), mixed, hard, ..GOING_ON }
             }
             AlternativeKind::Fault(..) => Branch { fault: true, ..GOING_ON },
             AlternativeKind::Continue | AlternativeKind::Rejected => GOING_ON,

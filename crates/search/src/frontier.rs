@@ -69,8 +69,10 @@ struct Decisions {
     distances: HashMap<Event, u32>,
 }
 
-/// Outcomes that are in no decision graph come behind those that are.
-const BEYOND: u32 = 1 << 12;
+/// Outcomes that are in no decision graph come behind those that are, and hard conditions behind easy ones; not for ever,
+/// as what was tried without success falls back.
+const BEYOND: u32 = 8;
+const HARD: u32 = 32;
 
 /// Every so many steps a candidate is drawn at random, so that a misleading distance cannot starve the rest.
 const RANDOM_EVERY: u64 = 5;
@@ -95,7 +97,7 @@ impl Frontier {
         Frontier { breadth_first: true, ..self }
     }
 
-    /// Along decision graphs: the fewer decisions are left to a goal the earlier, and of equally many the shorter prefix.
+    /// Along decision graphs: the fewer decisions are left to a goal the earlier; nothing is drawn at random.
     pub fn along_decisions(self, graph: DecisionGraph, ledger: &Ledger) -> Self {
         let distances = graph.distances(ledger);
         Frontier { decisions: Some(Decisions { graph, distances }), ..self }
@@ -150,7 +152,9 @@ impl Frontier {
     fn in_decisions(&self, branch: &Branch, distance: u32) -> u32 {
         match (&self.decisions, branch.event) {
             (Some(decisions), Some(event)) => {
-                decisions.distances.get(&event).copied().unwrap_or_else(|| distance.saturating_add(BEYOND))
+                let left = decisions.distances.get(&event).copied();
+                let hard = if branch.hard { HARD } else { 0 };
+                left.unwrap_or_else(|| distance.saturating_add(BEYOND)).saturating_add(hard)
             }
             _ => distance,
         }

@@ -30,6 +30,8 @@ pub struct Branch {
     pub cut: bool,
     /// The path has gone another way at the same marker before.
     pub mixed: bool,
+    /// Its condition is about floats, and likely to cost.
+    pub hard: bool,
 }
 
 /// A function on the call stack and the last event in it.

@@ -73,8 +73,13 @@ fn event(marker: u32, outcome: u32) -> Event {
 
 /// A decision at a marker, after the event before it.
 fn choice(marker: u32, taken: usize, after: Option<Event>) -> Choice {
-    let branches =
-        [0, 1].map(|outcome| Branch { event: Some(event(marker, outcome)), fault: false, cut: false, mixed: false });
+    let branches = [0, 1].map(|outcome| Branch {
+        event: Some(event(marker, outcome)),
+        fault: false,
+        cut: false,
+        mixed: false,
+        hard: false,
+    });
     Choice { taken, branches: branches.to_vec(), positions: [Position { function: UNIT, after }].into() }
 }
 
@@ -108,7 +113,7 @@ fn a_way_that_misses_every_open_goal_is_no_way() {
     ledger.note(&[event(0, 0), event(0, 1), event(1, 0), event(1, 1), event(2, 0)]);
     let guidance = Guidance::new(&Routes::of(&map), UNIT, &ledger);
     let start = [Position { function: UNIT, after: None }];
-    let branch = |event| Branch { event, fault: false, cut: false, mixed: false };
+    let branch = |event| Branch { event, fault: false, cut: false, mixed: false, hard: false };
     assert_eq!(guidance.after(&branch(Some(event(0, 0))), &start), None, "the function returns");
     assert_eq!(guidance.after(&branch(Some(event(0, 1))), &start), Some(1), "m2 comes after m1");
     let before_goal = [Position { function: UNIT, after: Some(event(1, 0)) }];

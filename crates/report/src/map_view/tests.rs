@@ -267,20 +267,20 @@ fn text_of_jumps() {
             e0   n0 -> n2
             e1   n2 -> n3
             e2   n3 -> n4
-            e3   n4 -> n5       x < 0: false
+            e3   n4 -> n5       4-   x < 0: false
             e4   n5 -> n6
             e5   n6 -> n7
-            e6   n7 -> n8       x == 3: false
+            e6   n7 -> n8       7-   x == 3: false
             e7   n8 -> n9    *
-            e8   n7 -> n9    *  x == 3: true
-            e9   n9 -> n5    *  x > 1: true
-            e10  n9 -> n10      x > 1: false
-            e11  n10 -> n11  *  x: false
+            e8   n7 -> n9    *  7+   x == 3: true
+            e9   n9 -> n5    *  9+   x > 1: true
+            e10  n9 -> n10      9-   x > 1: false
+            e11  n10 -> n11  *  10-  x: false
             e12  n11 -> n12
             e13  n12 -> n1
             e14  n13 -> n1
-            e15  n4 -> n11   *  x < 0: true
-            e16  n10 -> n2   *  x: true
+            e15  n4 -> n11   *  4+   x < 0: true
+            e16  n10 -> n2   *  10+  x: true
           loops
             do  5:5  head n5  back e9  body n5 n6 n7 n8 n9
           decisions
@@ -325,9 +325,9 @@ fn text_of_an_endless_loop() {
             e0  n0 -> n2
             e1  n2 -> n3
             e2  n3 -> n4
-            e3  n4 -> n5     ready(): true
+            e3  n4 -> n5     4+  ready(): true
             e4  n5 -> n6  *
-            e5  n4 -> n6  *  ready(): false
+            e5  n4 -> n6  *  4-  ready(): false
             e6  n6 -> n3  *
           loops
             for  3:5  head n3  back e6  body n3 n4 n5 n6
