@@ -59,7 +59,10 @@ impl Exploration<'_, '_> {
         let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
         let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
         let due = !uniting.begun || again();
-        !budget.settings.strategy.is_path_by_path() && due && self.is_stalled(budget) && !self.open_outcomes().is_empty()
+        !budget.settings.strategy.is_path_by_path()
+            && due
+            && self.is_stalled(budget)
+            && !self.open_outcomes().is_empty()
     }
 
     /// Single paths do not get on.
