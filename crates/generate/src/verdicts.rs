@@ -20,6 +20,9 @@ const ASSUMPTIONS: [&str; 3] = [
     "pointers point to the start of an object or of a member of their type",
 ];
 
+/// Functions that register what runs at the end of the program.
+const REGISTERING: [&str; 2] = ["atexit", "__cxa_atexit"];
+
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
     pub program: &'a Program,
@@ -252,6 +255,13 @@ impl Judge<'_> {
         let may_fail = self.program.map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
         if !may_fail && self.program.code.function_named("__bw_allocate").is_some() {
             assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
+        }
+        if REGISTERING.iter().any(|name| self.program.code.function_named(name).is_some()) {
+            assumptions.push(
+                "what runs after the function has returned (handlers of atexit, destructors of static objects) is no part \
+                 of the test"
+                    .to_string(),
+            );
         }
         Evidence {
             proof: match round.united {

@@ -79,6 +79,7 @@ fn map_function(place: Place) -> Function {
     Function {
         name: "any".into(),
         symbol: "any".into(),
+        variants: Vec::new(),
         place,
         end: place,
         language: Language::C,
@@ -88,6 +89,7 @@ fn map_function(place: Place) -> Function {
         parameters: Vec::new(),
         inputs: Vec::new(),
         driver: Err("not needed".into()),
+        usage: None,
         markers: Vec::new(),
         decisions: Vec::new(),
         cfg: Cfg { nodes: IdVec::from_iter([node]), edges: IdVec::new(), entry: NodeId(0), exit: NodeId(0) },

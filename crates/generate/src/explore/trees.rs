@@ -110,14 +110,16 @@ impl Exploration<'_, '_> {
         if common.whole || !growth.for_each_goal {
             return Some(Progress::GoesOn);
         }
-        for index in 0..goals.len() {
-            if !self.ledger.is_open(goals[index]) {
+        for &id in goals.iter() {
+            if !self.ledger.is_open(id) {
                 continue;
             }
-            let goal = self.ledger.goal(goals[index]).clone();
-            let tree = self
-                .grown(growth, budget, |it, run, solver| tree_of(&mut it.session, it.routes, &goal, k, run, solver))?;
-            self.try_tree(goals[index], &tree, growth, budget, on_goals)?;
+            let goal = self.ledger.goal(id).clone();
+            let grow = |it: &mut Self, run: RunLimits<'_>, solver: &mut Solver| {
+                tree_of(&mut it.session, it.routes, &goal, k, run, solver)
+            };
+            let tree = self.grown(growth, budget, grow)?;
+            self.try_tree(id, &tree, growth, budget, on_goals)?;
         }
         Some(Progress::GoesOn)
     }
