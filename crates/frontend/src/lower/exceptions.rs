@@ -145,9 +145,14 @@ impl Rewriter {
     /// behind it expect it.
     unsafe fn move_start(&self, block: LLVMBasicBlockRef, call: LLVMValueRef, first: LLVMBasicBlockRef) {
         unsafe {
-            LLVMReplaceAllUsesWith(LLVMBasicBlockAsValue(block), LLVMBasicBlockAsValue(first));
-            LLVMPositionBuilderAtEnd(self.builder, first);
             LLVMSetCurrentDebugLocation2(self.builder, std::ptr::null_mut());
+            // Of a block with an end, the phis behind it would be led to `first` too.
+            let end = LLVMGetBasicBlockTerminator(block);
+            LLVMInstructionRemoveFromParent(end);
+            LLVMReplaceAllUsesWith(LLVMBasicBlockAsValue(block), LLVMBasicBlockAsValue(first));
+            LLVMPositionBuilderAtEnd(self.builder, block);
+            LLVMInsertIntoBuilder(self.builder, end);
+            LLVMPositionBuilderAtEnd(self.builder, first);
             loop {
                 let instruction = LLVMGetFirstInstruction(block);
                 LLVMInstructionRemoveFromParent(instruction);
