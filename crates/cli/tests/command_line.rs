@@ -122,8 +122,8 @@ fn help_of_generate() {
                       - labels:                 Every branchwise_label(expression) of the source with a true expression
                       - def-use:                Every definition of a variable reaches every use that it can reach in the control-flow graph
 
-                  --goal <[FILE:]LINE[:COLUMN][:true|false]>
-                      Only this goal, in the function or in what it calls: a statement by its line, an outcome of a condition or label by line, column and true or false; may be given several times
+                  --goal <PLACE>
+                      Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or label by [FILE:]LINE:COLUMN:true or :false; may be given several times
 
                   --path <OUTCOMES>
                       A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin with these outcomes; may be given several times
@@ -138,11 +138,8 @@ fn help_of_generate() {
                       - hybrid:      Single paths, and where these reach nothing new, all ways at once
                       - tree:        For each branch a tree of the short ways to it, solved as one formula; then as hybrid
                       - concolic:    Single paths: from that of one input to its neighbours, those nearest to an open goal first
+                      - dependence:  Single paths along the decisions, across calls, that a goal depends on: those with the fewest left first
                       - depth-first: The latest alternative first, whether a goal can follow it or not; to compare the others with
-                      - hybrid:     Single paths, and where these reach nothing new, all ways at once
-                      - tree:       For each branch a tree of the short ways to it, solved as one formula; then as hybrid
-                      - concolic:   Single paths: from that of one input to its neighbours, those nearest to an open goal first
-                      - dependence: Single paths along the decisions, across calls, that a goal depends on: those with the fewest left first
 
               -k <N>
                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
@@ -224,79 +221,33 @@ fn short_help_of_generate() {
               [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
             Options:
-              -p <DIR>                     Folder with compile_commands.json, which says how each file is compiled
-                  --function <NAME>        Only this function; may be given several times [default: every function of the files]
-                  --scope <SCOPE>          Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
-                  --findings <FINDINGS>    Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
-                  --aim <AIM>              Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
-                  --criterion <CRITERION>  What tests shall cover; several criteria are set apart by commas [default: branch] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
-                  --strategy <STRATEGY>    How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, depth-first]
-              -k <N>                       How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
-                  --time <SECONDS>         Time for each function [default: 10]
-                  --steps <N>              Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
-                  --memory <MEGABYTES>     Memory for each function; its exploration ends there [default: 1024]
-                  --jobs <N>               Functions that are treated at the same time; the result does not depend on it [default: number of processors]
-                  --seed <N>               Start of the random choices: the same seed gives the same tests [default: 0]
-                  --seed-test <FILE>       File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
-                  --config <FILE>          File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
-                  --out <DIR>              Folder for the tests, report.json and suite.json [default: branchwise-out]
-                  --emit <FORMAT>          What tests are written as; may be given several times [default: c] [possible values: c, gtest]
-                  --set-statics            Make the file's static variables inputs, instead of reaching their values by calls
-                  --malloc-may-fail        Let calls of malloc() and its like also fail, each as the test says
-                  --require <PERCENT>      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
-                  --json                   Print one JSON object on standard output instead of the table
-              -q, --quiet                  Print nothing but errors (and the JSON object, with --json)
-              -h, --help                   Print help (see more with '--help')
-              -p <DIR>
-                      Folder with compile_commands.json, which says how each file is compiled
-                  --function <NAME>
-                      Only this function; may be given several times [default: every function of the files]
-                  --scope <SCOPE>
-                      Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
-                  --findings <FINDINGS>
-                      Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
-                  --aim <AIM>
-                      Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
-                  --criterion <CRITERION>
-                      What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, path, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations]
-                  --goal <[FILE:]LINE[:COLUMN][:true|false]>
-                      Only this goal, in the function or in what it calls: a statement by its line, an outcome of a condition or label by line, column and true or false; may be given several times
-                  --path <OUTCOMES>
-                      A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin with these outcomes; may be given several times
-                  --paths <FILE>
-                      File with a path on each line
-                  --strategy <STRATEGY>
-                      How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, dependence]
-              -k <N>
-                      How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
-                  --time <SECONDS>
-                      Time for each function [default: 10]
-                  --steps <N>
-                      Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
-                  --memory <MEGABYTES>
-                      Memory for each function; its exploration ends there [default: 1024]
-                  --jobs <N>
-                      Functions that are treated at the same time; the result does not depend on it [default: number of processors]
-                  --seed <N>
-                      Start of the random choices: the same seed gives the same tests [default: 0]
-                  --config <FILE>
-                      File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
-                  --out <DIR>
-                      Folder for the tests, report.json and suite.json [default: branchwise-out]
-                  --emit <FORMAT>
-                      What tests are written as; may be given several times [default: c] [possible values: c, gtest]
-                  --set-statics
-                      Make the file's static variables inputs, instead of reaching their values by calls
-                  --malloc-may-fail
-                      Let calls of malloc() and its like also fail, each as the test says
-                  --require <PERCENT>
-                      Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
-                  --json
-                      Print one JSON object on standard output instead of the table
-              -q, --quiet
-                      Print nothing but errors (and the JSON object, with --json)
-              -h, --help
-                      Print help (see more with '--help')
+              -p <DIR>                      Folder with compile_commands.json, which says how each file is compiled
+                  --function <NAME>         Only this function; may be given several times [default: every function of the files]
+                  --scope <SCOPE>           Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
+                  --findings <FINDINGS>     Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
+                  --aim <AIM>               Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
+                  --criterion <CRITERION>   What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, path, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
+                  --goal <PLACE>            Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or label by [FILE:]LINE:COLUMN:true or :false; may be given several times
+                  --path <OUTCOMES>         A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin with these outcomes; may be given several times
+                  --paths <FILE>            File with a path on each line
+                  --strategy <STRATEGY>     How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, dependence, depth-first]
+              -k <N>                        How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
+                  --time <SECONDS>          Time for each function [default: 10]
+                  --steps <N>               Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+                  --memory <MEGABYTES>      Memory for each function; its exploration ends there [default: 1024]
+                  --external-solver <NAME>  Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or none [default: the first of these that is installed]
+                  --jobs <N>                Functions that are treated at the same time; the result does not depend on it [default: number of processors]
+                  --seed <N>                Start of the random choices: the same seed gives the same tests [default: 0]
+                  --seed-test <FILE>        File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
+                  --config <FILE>           File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
+                  --out <DIR>               Folder for the tests, report.json and suite.json [default: branchwise-out]
+                  --emit <FORMAT>           What tests are written as; may be given several times [default: c] [possible values: c, gtest]
+                  --set-statics             Make the file's static variables inputs, instead of reaching their values by calls
+                  --malloc-may-fail         Let calls of malloc() and its like also fail, each as the test says
+                  --require <PERCENT>       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+                  --json                    Print one JSON object on standard output instead of the table
+              -q, --quiet                   Print nothing but errors (and the JSON object, with --json)
+              -h, --help                    Print help (see more with '--help')
             ---- exit status 0
         "#]],
     );
