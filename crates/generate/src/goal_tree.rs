@@ -66,10 +66,8 @@ pub(crate) fn tree_of(
     run: RunLimits<'_>,
     solver: &mut Solver,
 ) -> Option<ExecutionTree> {
-    let pause = run.interrupt;
-    let ways = UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS };
-    let limits = TreeLimits { ways, nodes: MOST_NODES, reach: Reach::Goal };
-    tree_to(session, routes, &Ledger::new(vec![goal.clone()]), k, &limits, solver)
+    let goal = (&Ledger::new(vec![goal.clone()]), Reach::Goal);
+    tree_to(session, routes, goal, k, run, solver)
 }
 
 /// All ways to the open goals that repeat no decision more than k times, in one tree.
@@ -81,25 +79,25 @@ pub(crate) fn common_tree(
     run: RunLimits<'_>,
     solver: &mut Solver,
 ) -> Option<ExecutionTree> {
-    let pause = run.interrupt;
-    let ways = UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS };
-    let limits = TreeLimits { ways, nodes: MOST_NODES, reach: Reach::Beyond };
-    tree_to(session, routes, goals, k, &limits, solver)
+    tree_to(session, routes, (goals, Reach::Beyond), k, run, solver)
 }
 
 fn tree_to(
     session: &mut Session<'_>,
     routes: &Routes,
-    goals: &Ledger,
+    (goals, reach): (&Ledger, Reach),
     k: u32,
-    limits: &TreeLimits<'_>,
+    run: RunLimits<'_>,
     solver: &mut Solver,
 ) -> Option<ExecutionTree> {
+    let pause = run.interrupt;
+    let ways = UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS };
     let open = goals.goals().filter(|(id, _)| goals.is_open(*id));
     let watched: HashSet<Event> = open.flat_map(|(_, goal)| outcomes(&session.program.map, goal)).collect();
     let guidance = Guidance::new(routes, session.function, goals);
     let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
-    session.execution_tree(Quest { watched, matters: &matters, solver }, k, limits)
+    let limits = TreeLimits { ways, nodes: MOST_NODES, reach };
+    session.execution_tree(Quest { watched, matters: &matters, solver }, k, &limits)
 }
 
 /// The events that alone reach the goal.
