@@ -57,8 +57,16 @@ pub(crate) fn preprocess(
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(FrontendError::DoesNotCompile { path: path.to_owned(), messages });
     }
-    Ok(escape_invalid(output.stdout))
+    let mut text = escape_invalid(output.stdout);
+    if language == Language::Cpp {
+        HELD_BACK.iter().for_each(|declaration| text = text.replace(declaration, &" ".repeat(declaration.len())));
+    }
+    Ok(text)
 }
+
+/// Where these stand, what the headers define is left to the shared library, where nobody can look at it. Headers have them
+/// unconditionally; streams stay, which have models.
+const HELD_BACK: [&str; 2] = ["extern template class basic_string<char>;", "extern template class allocator<char>;"];
 
 fn escape_invalid(bytes: Vec<u8>) -> String {
     let bytes = match String::from_utf8(bytes) {
