@@ -55,7 +55,7 @@ impl Exploration<'_, '_> {
             Strategy::Hybrid => self.is_stalled(budget),
             Strategy::Concolic | Strategy::Dependence | Strategy::DepthFirst => false,
         };
-        due && !self.grown && !self.open_outcomes().is_empty()
+        due && !self.grown && self.has_open_outcomes()
     }
 
     pub(super) fn grow_trees(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {

@@ -59,10 +59,7 @@ impl Exploration<'_, '_> {
         let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
         let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
         let due = !uniting.begun || again();
-        !budget.settings.strategy.is_path_by_path()
-            && due
-            && self.is_stalled(budget)
-            && !self.open_outcomes().is_empty()
+        !budget.settings.strategy.is_path_by_path() && due && self.is_stalled(budget) && self.has_open_outcomes()
     }
 
     /// Single paths do not get on.
@@ -154,6 +151,11 @@ impl Exploration<'_, '_> {
 
     pub(crate) fn take_union(&mut self) -> Option<Limitations> {
         self.uniting.limitations.take()
+    }
+
+    /// Whether single outcomes can still reach a goal; asked at every step.
+    pub(super) fn has_open_outcomes(&self) -> bool {
+        self.ledger.goals().any(|(id, goal)| goal.is_an_event() && self.ledger.is_open(id))
     }
 
     /// Outcomes that reach a goal which is still open.
