@@ -1,4 +1,4 @@
-//! Compiles the models of library functions (`library/*.c`, `library/cpp/*.cpp`) to a bitcode file each, which the crate embeds.
+//! Compiles the models of library functions (`library/*.c`, `library/cpp/*.cpp`, `library/cpp/std/*.cpp`) to a bitcode file each, which the crate embeds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,18 +17,44 @@ fn main() {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
     let source = folder.join("models.c");
     write(&source, &all_models(&library, "c"));
-    compile(&clang, "-std=gnu11", &source);
+    compile(&clang, &["-std=gnu11", "-ffreestanding"], &source);
     let source = folder.join("models_cpp.cpp");
     write(&source, &all_models(&library.join("cpp"), "cpp"));
-    compile(&clang, "-std=gnu++17", &source);
+    compile(&clang, &["-std=gnu++17", "-ffreestanding"], &source);
+    write_bucket_counts(&clang, &folder);
+    // In C++20 headers define strings instead of leaving them to the shared library.
+    let source = folder.join("models_std.cpp");
+    write(&source, &all_models(&library.join("cpp").join("std"), "cpp"));
+    compile(&clang, &["-std=gnu++20"], &source);
 }
 
+/// What the installed libstdc++ answers for all requests up to 2^40 buckets, as a list.
+fn write_bucket_counts(clang: &Path, folder: &Path) {
+    let (source, program) = (folder.join("bucket_counts.cpp"), folder.join("bucket_counts"));
+    write(&source, BUCKET_COUNTS);
+    run(Command::new(clang).args(["-std=gnu++17", "-w"]).arg(&source).args(["-lstdc++", "-o"]).arg(&program));
+    let counts = run(&mut Command::new(&program));
+    write(&folder.join("bucket_counts.h"), &String::from_utf8_lossy(&counts));
+}
+
+const BUCKET_COUNTS: &str = r#"
+#include <cstdio>
+#include <unordered_map>
+int main() {
+    std::__detail::_Prime_rehash_policy policy;
+    for (std::size_t count = 0; count < std::size_t(1) << 40;) printf("%zuu,\n", count = policy._M_next_bkt(count + 1));
+}
+"#;
+
 /// To bitcode beside the source.
-fn compile(clang: &Path, standard: &str, source: &Path) {
+fn compile(clang: &Path, kind: &[&str], source: &Path) {
     let (text, bitcode) = (source.with_extension("ll"), source.with_extension("bc"));
     // Without optimisation, like the user's code: a null pointer that is handed to a model must be dereferenced there.
     run(Command::new(clang)
-        .args([standard, "-O0", "-Xclang", "-disable-O0-optnone", "-ffreestanding", "-fno-builtin", "-g0"])
+        .args(kind)
+        .arg("-I")
+        .args(source.parent())
+        .args(["-O0", "-Xclang", "-disable-O0-optnone", "-fno-builtin", "-g0"])
         .args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-S", "-emit-llvm", "-o"])
         .args([text.as_path(), source]));
     write(&text, &without_module_flags(&read(&text)));
@@ -59,7 +85,9 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-fn run(command: &mut Command) {
+/// What it printed.
+fn run(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
 }

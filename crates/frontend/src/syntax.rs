@@ -154,7 +154,7 @@ impl<'u> SyntaxTree<'u> {
         let mut copied = Vec::new();
         let mut rest = parts.iter().copied().peekable();
         while let Some(part) = rest.next() {
-            let declares = part.kind() == CXCursor_VarDecl;
+            let declares = is_variable(part);
             copied.push(match rest.peek().copied() {
                 Some(truth) if declares && kind != Kind::RangeFor => {
                     rest.next();
@@ -214,7 +214,16 @@ fn has_header(kind: Kind) -> bool {
 
 /// Expressions, statements and variables; not the types, attributes and nested declarations around them.
 fn is_code(cursor: Cursor<'_>) -> bool {
-    cursor.is_expression() || cursor.is_statement() || cursor.kind() == CXCursor_VarDecl
+    cursor.is_expression() || cursor.is_statement() || is_variable(cursor)
+}
+
+/// A variable, or several names for the parts of an object, which libclang has no kind for.
+fn is_variable(cursor: Cursor<'_>) -> bool {
+    match cursor.kind() {
+        CXCursor_VarDecl => true,
+        CXCursor_UnexposedDecl => cursor.children().iter().any(|child| child.is_expression()),
+        _ => false,
+    }
 }
 
 fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
@@ -237,7 +246,7 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_DeclStmt => Kind::Declaration,
         // In C++ a static variable may be initialised by what runs.
         CXCursor_VarDecl if cursor.storage_class() == CX_SC_Static && !cursor.is_cpp() => Kind::StaticVariable,
-        CXCursor_VarDecl => Kind::Variable,
+        CXCursor_VarDecl | CXCursor_UnexposedDecl => Kind::Variable,
         CXCursor_BinaryOperator => binary_kind(cursor.binary_operator()),
         CXCursor_CompoundAssignOperator => Kind::CompoundAssignment,
         CXCursor_UnaryOperator => unary_kind(cursor.unary_operator()),

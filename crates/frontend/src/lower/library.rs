@@ -19,6 +19,8 @@ use super::llvm::Value;
 const BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models.bc"));
 /// The runtime of C++ and functions of its library, for units that are C++.
 const CPP_BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models_cpp.bc"));
+/// What the headers of C++ leave to the shared library.
+const STD_BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models_std.bc"));
 /// What only drivers of C++ call.
 const CPP_SIGN: &CStr = c"__bw_start";
 /// The attribute by which a model is recognised after linking.
@@ -55,6 +57,7 @@ pub(super) fn link(module: &Module<'_>) -> Result<(), String> {
     let user = module.as_mut_ptr();
     // SAFETY: the module is alive.
     if unsafe { !LLVMGetNamedFunction(user, CPP_SIGN.as_ptr()).is_null() } {
+        link_models(user, STD_BITCODE)?;
         link_models(user, CPP_BITCODE)?;
     }
     // SAFETY: the module is alive; the names are those of its own functions.
@@ -145,7 +148,7 @@ fn names() -> BTreeSet<String> {
     unsafe {
         let context = LLVMContextCreate();
         let mut names = BTreeSet::new();
-        for bitcode in [BITCODE, CPP_BITCODE] {
+        for bitcode in [BITCODE, CPP_BITCODE, STD_BITCODE] {
             let Ok(models) = read_models(context, bitcode) else { continue };
             let visible = functions(LLVMGetFirstFunction(models))
                 .filter(|&function| LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage)

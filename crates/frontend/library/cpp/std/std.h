@@ -1,0 +1,15 @@
+/* What the models of libstdc++'s shared library share. They are written against its headers, so that objects lie in
+ * memory as the user's code expects. */
+#ifndef BRANCHWISE_STD_H
+#define BRANCHWISE_STD_H
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+void *__bw_allocate(size_t size, size_t alignment, int contents) noexcept;
+void __bw_release(void *object) noexcept;
+[[noreturn]] void __bw_unsupported(const char *what) noexcept;
+}
+
+#endif
