@@ -18,7 +18,8 @@ pub(crate) struct Callees {
     names: HashMap<String, String>,
     /// The definitions that redefine a virtual method, directly or not, by the method's key.
     overriding: HashMap<String, Vec<String>>,
-    /// Constructors and destructors of classes, by the key of the class.
+    /// Constructors, destructors and operators of classes, by the key of the class: who handles objects may call them, be it
+    /// only in the library's templates.
     special: HashMap<String, Vec<String>>,
     /// Classes derived from a class, directly, by keys.
     derived: HashMap<String, Vec<String>>,
@@ -48,10 +49,7 @@ impl Callees {
         }
         for Named { cursor, name } in functions.iter().filter(|function| function.cursor.is_cpp()) {
             callees.add_overriding(*cursor, name);
-            let special = matches!(cursor.kind(), CXCursor_Constructor | CXCursor_Destructor);
-            if let Some(class) = cursor.semantic_parent().filter(|_| special) {
-                callees.special.entry(class.usr()).or_default().push(name.clone());
-            }
+            callees.add_special(*cursor, name);
         }
         declarations.iter().for_each(|&declaration| callees.add_classes(declaration));
         callees
@@ -107,6 +105,21 @@ impl Callees {
         }
     }
 
+    fn add_special(&mut self, function: Cursor<'_>, name: &str) {
+        let operator = function.spelling().starts_with("operator");
+        let mut classes = Vec::new();
+        match function.kind() {
+            CXCursor_Constructor | CXCursor_Destructor => {}
+            CXCursor_CXXMethod if operator => {}
+            CXCursor_FunctionDecl if operator => {
+                function.arguments().iter().for_each(|parameter| self.add_type(parameter.clang_type(), &mut classes));
+            }
+            _ => return,
+        }
+        classes.extend(function.semantic_parent().map(|class| class.usr()));
+        classes.into_iter().for_each(|class| self.special.entry(class).or_default().push(name.to_owned()));
+    }
+
     fn add_overriding(&mut self, method: Cursor<'_>, name: &str) {
         let mut open = method.overridden();
         while let Some(base) = open.pop() {
@@ -146,7 +159,8 @@ impl Callees {
             of = if of.kind() == CXType_ConstantArray { of.element() } else { of.pointee() }.canonical();
         }
         if of.kind() == CXType_Record {
-            open.push(class_key(of));
+            // A specialisation that the user wrote has a key of its own.
+            open.extend([class_key(of), of.declaration().usr()]);
             of.template_arguments().into_iter().for_each(|argument| self.add_held(argument, open));
         }
     }

@@ -1,4 +1,18 @@
-//! Functions of the C library that the execution knows by name.
+//! Functions of the C library that the execution knows by name, and the names of all others as people write them.
+
+use std::borrow::Cow;
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// The name of a function as its source has it, without parameters, where its symbol is of C++.
+pub fn readable(symbol: &str) -> Cow<'_, str> {
+    let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok()).flatten();
+    let options = DemangleOptions::new().no_params().no_return_type();
+    match parsed.and_then(|parsed| parsed.demangle(&options).ok()) {
+        Some(name) => Cow::Owned(name.replace("std::__cxx11::", "std::")),
+        None => Cow::Borrowed(symbol),
+    }
+}
 
 /// What reads and writes streams, sorted: part of `stdio.h`, and `read`.
 const STREAM_FUNCTIONS: [&str; 67] = [
@@ -79,6 +93,12 @@ pub fn is_stream_function(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn symbols_of_cpp_are_shown_as_written() {
+        assert_eq!(readable("_ZNSt12out_of_rangeC1EPKc"), "std::out_of_range::out_of_range");
+        assert_eq!(readable("strlen"), "strlen");
+    }
 
     #[test]
     fn names_are_sorted_to_be_found() {

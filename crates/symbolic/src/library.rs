@@ -1,6 +1,9 @@
 //! The C library as the executor sees it: models are code like any other (`frontend/library`), but what happens in one
 //! is told of the user's call; and the functions that no C code can be a model of.
 
+use std::borrow::Cow;
+
+use branchwise_program::library::readable;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::executor::{Executor, Step};
@@ -18,16 +21,26 @@ impl Executor<'_, '_> {
         Site { function: frame.function, block: frame.block, instruction }
     }
 
-    /// The innermost frame that is no model's and no stub's.
+    /// The innermost frame that is no model's, no stub's and not of the headers of the C++ library.
     fn user_frame(&self) -> Option<usize> {
-        let generated = |function| self.code.functions[function].library || self.session.shared.stubs[function];
-        self.frames.iter().rposition(|frame| !generated(frame.function))
+        self.frames.iter().rposition(|frame| !self.is_foreign(frame.function))
     }
 
-    /// The library function that the user's code has called and that has not returned yet.
-    pub(crate) fn called_model(&self) -> Option<&str> {
+    fn is_foreign(&self, function: CodeFunctionId) -> bool {
+        let code = &self.code.functions[function];
+        let unknown = || self.session.shared.map_functions[function].is_none();
+        code.library || self.session.shared.stubs[function] || code.name.starts_with("_Z") && unknown()
+    }
+
+    /// The function that the user's code has called and that is not the user's, while it has not returned yet.
+    pub(crate) fn called_model(&self) -> Option<Cow<'_, str>> {
         let frame = self.frames.get(self.user_frame()? + 1)?;
-        Some(self.code.functions[frame.function].name.as_str())
+        Some(readable(&self.code.functions[frame.function].name))
+    }
+
+    pub(crate) fn in_model(&self) -> bool {
+        let generated = |function| self.code.functions[function].library || self.session.shared.stubs[function];
+        self.frames.last().is_some_and(|frame| generated(frame.function))
     }
 
     /// A call of a function without a body.
@@ -67,7 +80,7 @@ impl Executor<'_, '_> {
                 let what = self.literal(what);
                 self.unsupported(what)
             }
-            _ => self.unsupported(format!("call of '{name}', which is not defined in this file")),
+            _ => self.unsupported(format!("call of '{}', which is not defined in this file", readable(name))),
         };
         if let (Some(value), [out, ..]) = (result?, outs) {
             self.set(*out, value);
