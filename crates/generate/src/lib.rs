@@ -8,6 +8,7 @@ mod effects;
 mod explore;
 mod footprint;
 mod goal_tree;
+mod hosts;
 mod measure;
 mod replayed;
 mod result;

@@ -20,6 +20,7 @@ use crate::confirm::confirm;
 use crate::effects::Effects;
 use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
 use crate::goal_tree::outcomes;
+use crate::hosts::{self, Unreached};
 use crate::measure::measure;
 use crate::replayed::{Replayed, replay};
 use crate::result::{
@@ -73,7 +74,8 @@ impl<'a> Workplace<'a> {
     /// Generates and replays tests for one function.
     pub fn generate(&mut self, function: FunctionId, on_progress: &mut dyn FnMut(Progress)) -> UnitReport {
         let mut disagreements = Vec::new();
-        let report = Unit { place: self, function, disagreements: &mut disagreements }.run(on_progress);
+        let report =
+            Unit { place: self, function, goals_of: function, disagreements: &mut disagreements }.run(on_progress);
         UnitReport { report, disagreements }
     }
 }
@@ -129,11 +131,16 @@ struct Known {
     rounds: Vec<Limitations>,
     proved: Proved,
     counters: Counters,
+    /// Of a function that is tested through others: what is said of goals that were not reached.
+    unreached: Unreached,
 }
 
 struct Unit<'u, 'a> {
     place: &'u mut Workplace<'a>,
+    /// The one that tests call.
     function: FunctionId,
+    /// The one whose goals they shall reach: the same, unless no test can call it.
+    goals_of: FunctionId,
     disagreements: &'u mut Vec<Disagreement>,
 }
 
@@ -153,16 +160,38 @@ impl<'a> Unit<'_, 'a> {
         let started = Instant::now();
         let report = match (&function.driver, unknown_goal.or_else(|| self.foreign_seed())) {
             (_, Some(what)) => Err(Trouble { what, fault_of_ours: false, fault_of_input: true }),
-            (Err(limit), None) => Err(self.without_driver(limit.clone())),
-            (Ok(_), None) => self.guarded(&mut ledger, started, &name, on_progress),
+            (Err(limit), None) => self.through_hosts(&mut ledger, started, &name, limit.clone(), on_progress),
+            (Ok(_), None) => self.guarded(&mut ledger, started, &name, &[self.function], on_progress),
         };
         let (reached, goals) = (ledger.reached(), ledger.len());
         on_progress(Progress::FunctionFinished { name, reached, goals });
-        let mut report = report.unwrap_or_else(|trouble| troubled(self.function, &ledger, trouble));
+        let mut report = report.unwrap_or_else(|trouble| troubled(self.goals_of, &ledger, trouble));
         report.work.edges = aim.edges as u64;
         report.work.unconstrained_edges = aim.unconstrained_edges as u64;
         report.work.aimed = ledger.aimed() as u64;
         report
+    }
+
+    /// Goals of a function that no test can call are looked for from its callers.
+    fn through_hosts(
+        &mut self,
+        ledger: &mut Ledger,
+        started: Instant,
+        name: &str,
+        limit: String,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<FunctionReport, Trouble> {
+        let Subject { program, routes, structure, .. } = self.place.subject;
+        let trouble = self.without_driver(limit);
+        let hosts = hosts::hosts(&program.map, routes, self.goals_of);
+        // Criteria on whole traces follow them from the function whose goals they are.
+        if ledger.len() == 0 && !trouble.fault_of_input {
+            return Ok(FunctionReport { trouble: None, ..troubled(self.goals_of, ledger, trouble) });
+        }
+        if hosts.is_empty() || trouble.fault_of_input || structure.is_some() {
+            return Err(trouble);
+        }
+        self.guarded(ledger, started, name, &hosts, on_progress)
     }
 
     /// One function's trouble never stops another: a fault of ours ends this function only.
@@ -171,9 +200,10 @@ impl<'a> Unit<'_, 'a> {
         ledger: &mut Ledger,
         started: Instant,
         name: &str,
+        hosts: &[FunctionId],
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<FunctionReport, Trouble> {
-        let attempt = AssertUnwindSafe(|| self.explore_and_conclude(ledger, started, name, on_progress));
+        let attempt = AssertUnwindSafe(|| self.explore_and_conclude(ledger, started, name, hosts, on_progress));
         match std::panic::catch_unwind(attempt) {
             Ok(Ok(report)) => Ok(report),
             Ok(Err(error)) => Err(Trouble::of_ours(format!("the replay failed: {error}"))),
@@ -210,8 +240,9 @@ impl<'a> Unit<'_, 'a> {
     /// Or what the user names and is none.
     fn goals(&self) -> Result<Vec<Goal>, String> {
         let Subject { program, settings, routes, .. } = self.place.subject;
-        let own = [self.function];
+        let own = [self.goals_of];
         let functions = match settings.scope {
+            _ if self.is_hosted() => own.to_vec(),
             Scope::Unit if settings.wanted.is_empty() => own.to_vec(),
             _ => routes.reachable(self.function),
         };
@@ -225,7 +256,7 @@ impl<'a> Unit<'_, 'a> {
     fn aim(&self) -> Aim {
         let Subject { program, settings, .. } = self.place.subject;
         match settings.scope {
-            Scope::Unit => Aim::in_function(&program.map, self.function),
+            Scope::Unit => Aim::in_function(&program.map, self.goals_of),
             Scope::Reachable => Aim::in_program(&program.map, self.function),
         }
     }
@@ -235,16 +266,24 @@ impl<'a> Unit<'_, 'a> {
         ledger: &mut Ledger,
         started: Instant,
         name: &str,
+        hosts: &[FunctionId],
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<FunctionReport, ReplayError> {
         let mut counters = Counters::default();
         let mut on_goals =
             |reached, goals| on_progress(Progress::GoalsReached { name: name.to_string(), reached, goals });
-        let Explored { attempts, rounds, proved } = self.explore(ledger, &mut counters, started, &mut on_goals);
+        let (attempts, known) = match *hosts {
+            [own] if own == self.goals_of => {
+                let Explored { attempts, rounds, proved } =
+                    self.explore(ledger, &mut counters, (started, 1), &mut on_goals);
+                (attempts, Known { rounds, proved, counters, unreached: Unreached::default() })
+            }
+            _ => self.explore_hosts(ledger, counters, hosts, &mut on_goals),
+        };
         let replayed = replay(&mut self.place.harness, attempts, ledger)?;
         self.note_disagreements(name, &replayed);
-        self.note_refuted(name, ledger, &proved);
-        let mut report = self.report(ledger, replayed, &Known { rounds, proved, counters });
+        self.note_refuted(name, ledger, &known.proved);
+        let mut report = self.report(ledger, replayed, &known);
         report.work.seconds = started.elapsed().as_secs_f64();
         if self.place.subject.settings.findings != FindingsMode::None {
             confirm(&mut self.place.harness, &mut report.findings);
@@ -252,17 +291,47 @@ impl<'a> Unit<'_, 'a> {
         Ok(report)
     }
 
+    /// From one host after the other, each with its part of the time, until everything is reached.
+    fn explore_hosts(
+        &mut self,
+        ledger: &mut Ledger,
+        mut counters: Counters,
+        hosts: &[FunctionId],
+        on_goals: &mut dyn FnMut(usize, usize),
+    ) -> (Vec<Attempt>, Known) {
+        let bound = hosts::bound(&self.place.subject.program.map, self.goals_of, hosts);
+        let (mut attempts, mut rounds, mut unreached) = (Vec::new(), Vec::new(), Unreached::default());
+        for &host in hosts {
+            if ledger.open() == 0 {
+                break;
+            }
+            self.function = host;
+            let mut explored = self.explore(ledger, &mut counters, (Instant::now(), hosts.len() as u32), on_goals);
+            attempts.append(&mut explored.attempts);
+            let judge = self.judge(&explored.rounds, &counters, None);
+            let open = ledger.goals().filter(|(id, _)| !ledger.is_reached(*id));
+            open.for_each(|(id, goal)| unreached.add(id, judge.unreached(id, goal), &bound));
+            rounds.append(&mut explored.rounds);
+        }
+        (attempts, Known { rounds, proved: Proved::default(), counters, unreached })
+    }
+
+    fn is_hosted(&self) -> bool {
+        self.place.subject.program.map.functions[self.goals_of].driver.is_err()
+    }
+
     /// Rounds with growing bounds, until everything is decided or the budget is spent.
     fn explore(
         &self,
         ledger: &mut Ledger,
         counters: &mut Counters,
-        started: Instant,
+        (started, parts): (Instant, u32),
         on_goals: &mut dyn FnMut(usize, usize),
     ) -> Explored {
         let Workplace { subject, prepared, workers, .. } = &*self.place;
         let means = Means { routes: &subject.routes, workers: workers.clone() };
-        let settings = subject.settings.of_function(&subject.program.map.functions[self.function].name);
+        let mut settings = subject.settings.of_function(&subject.program.map.functions[self.goals_of].name);
+        settings.time /= parts;
         let mut budget = Budget::new(&settings, started);
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
@@ -289,10 +358,13 @@ impl<'a> Unit<'_, 'a> {
             let more = more_shared(&shared, &limitations.caveats.could_share);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
-            if proved.is_none() && ledger.open() > 0 {
-                proved = Some(self.prove(ledger, &rounds, counters));
+            // What one host cannot reach another may.
+            if !self.is_hosted() {
+                if proved.is_none() && ledger.open() > 0 {
+                    proved = Some(self.prove(ledger, &rounds, counters));
+                }
+                self.close_infeasible_paths(ledger, &rounds, counters);
             }
-            self.close_infeasible_paths(ledger, &rounds, counters);
             let same = next == bounds && more.is_empty();
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
@@ -410,10 +482,10 @@ impl<'a> Unit<'_, 'a> {
         &self,
         ledger: &Ledger,
         replayed: Vec<Replayed>,
-        Known { rounds, proved, counters }: &Known,
+        Known { rounds, proved, counters, unreached }: &Known,
     ) -> FunctionReport {
         let Subject { program, .. } = self.place.subject;
-        let function = self.function;
+        let function = self.goals_of;
         let dropped = ledger.dropped();
         let effects = Effects::shown(ledger, &replayed);
         let mut replayed = replayed;
@@ -426,7 +498,8 @@ impl<'a> Unit<'_, 'a> {
             replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
         let Smallest { kept, exact } = minimise(&coverers);
         let mut tests = suite(&replayed, &kept);
-        let findings = findings(program, &replayed, &kept);
+        // Those of a host are found when it is tested itself.
+        let findings = if self.is_hosted() { Vec::new() } else { findings(program, &replayed, &kept) };
         let closest =
             tests.iter().max_by_key(|test| (test.covers.len(), std::cmp::Reverse(test.id))).map(|test| test.id);
         let judge = self.judge(rounds, counters, closest);
@@ -438,9 +511,10 @@ impl<'a> Unit<'_, 'a> {
             match (by.is_empty() && !reached.contains(&id), ledger.is_reached(id)) {
                 (false, _) => Verdict::Covered { tests: by },
                 (true, true) => not_reproduced(counters, closest),
-                (true, false) => match proved.get(&id).filter(|_| !ledger.is_open(id)) {
-                    Some(reason) => judge.excluded(reason),
-                    None => judge.unreached(id, ledger.goal(id)),
+                (true, false) => match (proved.get(&id).filter(|_| !ledger.is_open(id)), unreached.get(id)) {
+                    (Some(reason), _) => judge.excluded(reason),
+                    (None, Some(said)) => said.clone(),
+                    (None, None) => judge.unreached(id, ledger.goal(id)),
                 },
             }
         };

@@ -153,8 +153,8 @@ fn constraint(constraint: &PathConstraint, notation: &Notation) -> Json {
 }
 
 fn test(file: &FileReport, unit: &FunctionReport, test: &Test, notation: &Notation) -> Json {
-    let function = &file.map.functions[unit.function];
-    json!({
+    let function = &file.map.functions[test.case.function];
+    let mut object = json!({
         "id": test.id.0,
         "inputs": json_values::inputs(file.map, function, &test.case),
         "observed": json_values::observed(file.map, function, &test.case, &test.observation),
@@ -165,7 +165,11 @@ fn test(file: &FileReport, unit: &FunctionReport, test: &Test, notation: &Notati
         "source": test.source.name(),
         "covers": test.covers.iter().map(|goal| goal.0).collect::<Vec<_>>(),
         "kept_for": test.kept_for.iter().map(|goal| goal.0).collect::<Vec<_>>(),
-    })
+    });
+    if test.case.function != unit.function {
+        object["calls"] = json!(function.name);
+    }
+    object
 }
 
 fn step(file: &FileReport, event: Event) -> Json {

@@ -45,6 +45,9 @@ pub struct StoredFunction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTest {
     pub id: u32,
+    /// The function that is called, where a test cannot call the one whose goals it covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<StoredCall>,
     pub inputs: Vec<StoredBlob>,
@@ -159,7 +162,7 @@ fn stored_file(file: &FileReport, origin: Origin<'_>) -> StoredFile {
         Some(StoredFunction {
             name: function.name.clone(),
             inputs: function.inputs.iter().map(|input| input.name.clone()).collect(),
-            tests: unit.tests.iter().map(|test| stored_test(file.map, test)).collect(),
+            tests: unit.tests.iter().map(|test| stored_test(file.map, unit.function, test)).collect(),
         })
     });
     StoredFile {
@@ -172,7 +175,7 @@ fn stored_file(file: &FileReport, origin: Origin<'_>) -> StoredFile {
     }
 }
 
-fn stored_test(map: &Map, test: &Test) -> StoredTest {
+fn stored_test(map: &Map, unit: FunctionId, test: &Test) -> StoredTest {
     let spelling = |element: TypeId| map.types.get(element).map_or(String::new(), |of| of.spelling.clone());
     let blobs = |blobs: &[Blob]| blobs.iter().map(|blob| stored_blob(map, blob)).collect();
     let object = |object: &Object| StoredObject {
@@ -186,6 +189,7 @@ fn stored_test(map: &Map, test: &Test) -> StoredTest {
     let feeds = map.feeds.values().zip(&test.case.feeds).filter(|(_, values)| !values.is_empty());
     StoredTest {
         id: test.id.0,
+        calls: (test.case.function != unit).then(|| map.functions[test.case.function].name.clone()),
         before: test.case.before.iter().map(call).collect(),
         inputs: blobs(&test.case.inputs),
         objects: test.case.objects.iter().map(object).collect(),
@@ -250,6 +254,12 @@ fn test_case(map: &Map, function: FunctionId, test: &StoredTest) -> Option<TestC
         let (feed, _) = map.feeds.iter().find(|(_, feed)| feed.name == stored.name)?;
         feeds[feed.index()] = blobs(&stored.values)?;
     }
+    let function = match &test.calls {
+        Some(name) => {
+            map.function_named(name).filter(|&other| map.functions[other].inputs.len() == test.inputs.len())?
+        }
+        None => function,
+    };
     Some(TestCase {
         before: test.before.iter().map(call).collect::<Option<_>>()?,
         feeds,

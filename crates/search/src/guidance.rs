@@ -65,6 +65,11 @@ impl Routes {
         Routes { functions: Arc::new(functions), targets: Arc::new(targets) }
     }
 
+    /// The functions that call a function by name.
+    pub fn callers(&self, of: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {
+        self.functions[of].callers.iter().map(|(caller, _)| *caller)
+    }
+
     /// The functions that a function can reach by calls, itself first. A call through a pointer may reach any; what code
     /// that is not here calls, nobody knows.
     pub fn reachable(&self, from: FunctionId) -> Vec<FunctionId> {

@@ -75,7 +75,7 @@ fn test_function(
     let findings: Vec<&Finding> = unit.findings.iter().filter(|finding| finding.test == Some(test.id)).collect();
     let end = end(test, &findings);
     let expected = if end == End::EndsAnyhow { Expected::Nothing } else { Expected::Observed };
-    let body = body(file.map, function, test, expected);
+    let body = body(file.map, &file.map.functions[test.case.function], test, expected);
     let name = free_name(&function.name, test.id.0, taken);
     let mut text = comment(file, unit, test, (&findings, path), end).join("\n");
     let storage = if linkage == Linkage::Internal { "static " } else { "" };
@@ -151,7 +151,7 @@ fn comment(
     if !goals.is_empty() {
         parts.push(format!("for: {}", goals.join("; ")));
     }
-    let demands = file.map.demands(unit.function);
+    let demands = file.map.demands(test.case.function);
     parts.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
     parts.extend(findings.iter().map(|finding| finding_text(file, finding)));
     parts.extend(end_text(end));

@@ -1,0 +1,69 @@
+//! A function that no test can call (a lambda, a private method, a template) is tested through those that call it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use branchwise_goals::{Bound, GoalId, Verdict};
+use branchwise_program::FunctionId;
+use branchwise_program::map::Map;
+use branchwise_search::Routes;
+
+/// More would take the time of as many functions.
+const MOST_HOSTS: usize = 4;
+
+/// The functions with drivers that call a function, directly or through others without, the nearest first.
+pub(crate) fn hosts(map: &Map, routes: &Routes, of: FunctionId) -> Vec<FunctionId> {
+    let (mut found, mut open, mut next) = (Vec::new(), vec![of], 0);
+    let mut seen = BTreeSet::from([of]);
+    while let Some(&function) = open.get(next) {
+        next += 1;
+        for caller in routes.callers(function).filter(|&caller| seen.insert(caller)) {
+            let callable = map.functions[caller].driver.is_ok();
+            if callable { &mut found } else { &mut open }.push(caller);
+        }
+    }
+    found.truncate(MOST_HOSTS);
+    found
+}
+
+/// What is said of goals that were not reached from any host so far.
+#[derive(Debug, Default)]
+pub(crate) struct Unreached {
+    verdicts: BTreeMap<GoalId, Verdict>,
+}
+
+impl Unreached {
+    /// The weaker one of what was said before and now counts. A call that is not in this file, or that a pointer makes,
+    /// may reach what no host does: that is a bound.
+    pub fn add(&mut self, id: GoalId, verdict: Verdict, hosted: &Bound) {
+        let verdict = match verdict {
+            Verdict::Infeasible(evidence) => Verdict::InfeasibleWithinBounds { bounds: vec![hosted.clone()], evidence },
+            Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
+                bounds.push(hosted.clone());
+                Verdict::InfeasibleWithinBounds { bounds, evidence }
+            }
+            other => other,
+        };
+        let said = match (self.verdicts.remove(&id), verdict) {
+            (Some(before @ Verdict::Unknown(_)), _) => before,
+            (
+                Some(Verdict::InfeasibleWithinBounds { bounds, .. }),
+                Verdict::InfeasibleWithinBounds { bounds: more, evidence },
+            ) => {
+                let all: BTreeSet<Bound> = bounds.into_iter().chain(more).collect();
+                Verdict::InfeasibleWithinBounds { bounds: all.into_iter().collect(), evidence }
+            }
+            (_, now) => now,
+        };
+        self.verdicts.insert(id, said);
+    }
+
+    pub fn get(&self, id: GoalId) -> Option<&Verdict> {
+        self.verdicts.get(&id)
+    }
+}
+
+/// What its name and those of its hosts bound.
+pub(crate) fn bound(map: &Map, of: FunctionId, hosts: &[FunctionId]) -> Bound {
+    let names: Vec<&str> = hosts.iter().map(|&host| map.functions[host].name.as_str()).collect();
+    Bound { what: format!("calls of {} that {} does not make", map.functions[of].name, names.join(" or ")), limit: 0 }
+}
