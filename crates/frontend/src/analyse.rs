@@ -9,6 +9,7 @@ use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 use crate::callees::Callees;
 use crate::cfg::{Builder, Flow, THROW, never_returns};
 use crate::clang::{self, Cursor, ParsedUnit};
+use crate::classes;
 use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
 use crate::coverage::{self, FunctionRegions};
@@ -104,6 +105,7 @@ impl Job<'_> {
             Language::C => declarations,
             Language::Cpp => flattened(&declarations),
         };
+        let classes = classes::defined(&marked.root().children());
         let mut unit = UnitBuilder {
             job: self,
             files: Files::default(),
@@ -117,6 +119,7 @@ impl Job<'_> {
             drivers: IdVec::new(),
             checks,
             declarations: &declarations,
+            classes: &classes,
             callees: Callees::of_unit(&functions, &marked.root().children()),
         };
         // The main file is the first of the map even if a header defines the first function.
@@ -279,6 +282,8 @@ struct UnitBuilder<'a, 'u> {
     checks: Checks,
     /// Of the marked unit.
     declarations: &'a [Cursor<'u>],
+    /// Those that tests can make objects of.
+    classes: &'a [Cursor<'u>],
     callees: Callees,
 }
 
@@ -390,7 +395,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let number = self.map.functions.next_id();
         let preconditions = self.checks.usable(&name);
         let driven = Driven { number: number.0, name: &name, function, globals: &globals, preconditions };
-        let shop = Workshop { types: &mut self.types, feeds: &mut self.map.feeds };
+        let shop = Workshop { classes: self.classes, types: &mut self.types, feeds: &mut self.map.feeds };
         let made = function.is_cpp().then(|| usage(function, shop)).transpose();
         let text = match &made {
             Ok(Some((usage, given))) => drivers::cpp_driver(&driven, usage, given),

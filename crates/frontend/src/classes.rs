@@ -28,6 +28,41 @@ pub(crate) fn variable(class: Cursor<'_>) -> String {
     if variable == name || variable.is_empty() { "object".to_owned() } else { variable }
 }
 
+/// The classes that a unit defines outside of functions and templates, in source order.
+pub(crate) fn defined<'u>(declarations: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
+    let mut classes = Vec::new();
+    for &declaration in declarations.iter().filter(|cursor| !cursor.in_system_header()) {
+        let is_class = matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl);
+        if is_class && declaration.is_definition() && !declaration.spelling().is_empty() {
+            classes.push(declaration);
+        }
+        if is_class || matches!(declaration.kind(), CXCursor_Namespace | CXCursor_LinkageSpec) {
+            classes.extend(defined(&declaration.children()));
+        }
+    }
+    classes
+}
+
+/// The classes of which an object may be that is known as one of this class: itself and those that are publicly derived.
+pub(crate) fn concrete<'u>(class: Cursor<'u>, all: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
+    let derived = all.iter().copied().filter(|other| !other.same_as(class) && is_derived(*other, class));
+    let candidates = [class].into_iter().chain(derived.filter(|_| is_polymorphic(class)));
+    candidates.filter(|candidate| !candidate.is_abstract_record()).collect()
+}
+
+fn bases<'u>(class: Cursor<'u>) -> impl Iterator<Item = Cursor<'u>> {
+    let all = class.children().into_iter().filter(|child| child.kind() == CXCursor_CXXBaseSpecifier);
+    all.filter(|base| base.is_public()).filter_map(|base| base.clang_type().declaration().definition())
+}
+
+fn is_derived(class: Cursor<'_>, from: Cursor<'_>) -> bool {
+    bases(class).any(|base| base.usr() == from.usr() || is_derived(base, from))
+}
+
+pub(crate) fn is_polymorphic(class: Cursor<'_>) -> bool {
+    class.children().into_iter().any(Cursor::is_virtual_method) || bases(class).any(is_polymorphic)
+}
+
 /// The public constructors that do not copy, those with the most parameters first; `None` is the one that nobody
 /// declares.
 pub(crate) fn constructors(class: Cursor<'_>) -> Vec<Option<Cursor<'_>>> {
@@ -62,11 +97,7 @@ fn collect<'u>(class: Cursor<'u>, hidden: &mut BTreeSet<String>, methods: &mut V
     let visible = own.iter().copied().filter(|method| !hidden.contains(&method.spelling()) && changes(method));
     methods.extend(visible);
     hidden.extend(own.iter().map(|method| method.spelling()));
-    for base in class.children().into_iter().filter(|child| child.kind() == CXCursor_CXXBaseSpecifier) {
-        if let Some(class) = base.clang_type().declaration().definition().filter(|_| base.is_public()) {
-            collect(class, hidden, methods);
-        }
-    }
+    bases(class).for_each(|base| collect(base, hidden, methods));
 }
 
 /// A call as people write it; `None` for operators that change nothing by themselves.

@@ -12,6 +12,7 @@ mod classes;
 mod columns;
 mod compile_commands;
 mod conditions;
+mod containers;
 mod coverage;
 mod ctypes;
 mod dataflow;

@@ -6,12 +6,13 @@
 
 use branchwise_program::map::{Feed, FeedOrigin};
 use branchwise_program::types::{Type, TypeKind};
-use branchwise_program::usage::{Calls, Construction, Object, Step, Usage};
+use branchwise_program::usage::{Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage};
 use branchwise_program::{FeedId, IdVec};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::classes;
+use crate::containers::{Standard, spelled, standard};
 use crate::ctypes::Types;
 use crate::drivers::variable_of;
 use crate::functions::{is_method, qualified};
@@ -27,13 +28,15 @@ pub(crate) struct Given<'u> {
 }
 
 /// Where descriptions put what they ask for.
-pub(crate) struct Workshop<'w> {
+pub(crate) struct Workshop<'w, 'u> {
+    /// The classes of the unit.
+    pub classes: &'w [Cursor<'u>],
     pub types: &'w mut Types,
     pub feeds: &'w mut IdVec<FeedId, Feed>,
 }
 
 /// What a call of the function needs, and how it is written; `Err` says why a test cannot call it.
-pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_>) -> Result<(Usage, Vec<Given<'u>>), String> {
+pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<(Usage, Vec<Given<'u>>), String> {
     let mut maker = Maker { shop, given: Vec::new(), usage: Usage::default(), objects: 0, optional: 0 };
     let call = match function.kind() {
         CXCursor_LambdaExpr => return Err("a lambda is called by the function that makes it".to_owned()),
@@ -65,13 +68,25 @@ fn is_code(kind: CXCursorKind) -> bool {
 }
 
 struct Maker<'w, 'u> {
-    shop: Workshop<'w>,
+    shop: Workshop<'w, 'u>,
     given: Vec<Given<'u>>,
     /// Its steps are those being written.
     usage: Usage,
     objects: usize,
     /// How many choices stand around what is being written: whether it runs at all is the test's choice then.
     optional: usize,
+}
+
+/// How the texts know an object.
+struct Known<'u> {
+    class: Cursor<'u>,
+    may_be_null: bool,
+}
+
+impl<'u> Known<'u> {
+    fn exactly(class: Cursor<'u>) -> Self {
+        Known { class, may_be_null: false }
+    }
 }
 
 /// How far a description had come.
@@ -130,15 +145,20 @@ impl<'u> Maker<'_, 'u> {
                 Ok(format!("static_cast<void>({}({}))", qualified(class), self.arguments(method, DEEPEST)?))
             }
             CXCursor_Destructor => {
-                let object = self.object(class, &classes::variable(class), DEEPEST)?;
+                let object = self.object_of(&[class], &classes::variable(class), DEEPEST, Known::exactly(class))?;
                 self.usage.destroys = Some(object);
                 Ok(String::new())
             }
             _ if method.is_static_method() => Ok(format!("{name}({})", self.arguments(method, DEEPEST)?)),
             _ => {
-                let object = self.object(class, &classes::variable(class), DEEPEST)?;
+                let exact = !class.is_abstract_record();
+                let known = Known { class, may_be_null: false };
+                let of = if exact { vec![class] } else { classes::concrete(class, self.shop.classes) };
+                let object = self.object_of(&of, &classes::variable(class), DEEPEST, known)?;
                 let arguments = self.arguments(method, DEEPEST)?;
-                Ok(format!("{{@{object}}}.{}({arguments})", method.spelling()))
+                // The method of this class, not one that redefines it.
+                let scope = if exact { String::new() } else { format!("{}::", qualified(class)) };
+                Ok(format!("{{@{object}}}.{scope}{}({arguments})", method.spelling()))
             }
         }
     }
@@ -160,7 +180,7 @@ impl<'u> Maker<'_, 'u> {
         let reference = matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference);
         let target = if reference { canonical.pointee() } else { canonical };
         let moved = |value: String| match canonical.kind() {
-            CXType_RValueReference => format!("static_cast<{} &&>({value})", target.spelling()),
+            CXType_RValueReference => format!("static_cast<{} &&>({value})", spelled(target)),
             _ => value,
         };
         if is_plain(target) {
@@ -168,6 +188,13 @@ impl<'u> Maker<'_, 'u> {
             return Ok(moved(if reference { format!("*{value}") } else { value }));
         }
         let pointed = (target.kind() == CXType_Pointer).then(|| target.pointee().canonical());
+        if let Some(kind) = standard(target) {
+            if reference {
+                // Two of them could be one object.
+                self.usage.constructed.insert(spelled(target));
+            }
+            return Ok(moved(format!("{{@{}}}", self.of_library(target, &kind, name, depth)?)));
+        }
         let of = pointed.unwrap_or(target).canonical();
         let class = of.declaration();
         if of.kind() != CXType_Record || class.in_system_header() {
@@ -175,8 +202,14 @@ impl<'u> Maker<'_, 'u> {
         }
         match pointed {
             Some(_) if reference => Err(format!("a test cannot make a `{}` yet", declared.spelling())),
-            Some(_) => Ok(format!("{{&{}}}", self.object_or_null(class, name, depth)?)),
-            None => Ok(moved(format!("{{@{}}}", self.object(class, name, depth)?))),
+            Some(_) => {
+                let known = Known { class, may_be_null: true };
+                Ok(format!("{{&{}}}", self.object_of(&self.concrete(class), name, depth, known)?))
+            }
+            None => {
+                let of = if reference { self.concrete(class) } else { vec![class] };
+                Ok(moved(format!("{{@{}}}", self.object_of(&of, name, depth, Known::exactly(class))?)))
+            }
         }
     }
 
@@ -204,29 +237,135 @@ impl<'u> Maker<'_, 'u> {
         self.shop.feeds.push(Feed { name, type_id, origin: FeedOrigin::Object })
     }
 
-    fn object(&mut self, class: Cursor<'u>, name: &str, depth: usize) -> Result<usize, String> {
-        self.object_of(class, name, depth, false)
-    }
-
-    fn object_or_null(&mut self, class: Cursor<'u>, name: &str, depth: usize) -> Result<usize, String> {
-        self.object_of(class, name, depth, true)
-    }
-
-    /// An object that a public constructor makes and that methods of its class have changed.
-    fn object_of(&mut self, class: Cursor<'u>, name: &str, depth: usize, may_be_null: bool) -> Result<usize, String> {
+    /// What the standard library defines, element by element.
+    fn of_library(
+        &mut self,
+        of: ClangType<'u>,
+        kind: &Standard<'u>,
+        name: &str,
+        depth: usize,
+    ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
-        let class = class.definition().unwrap_or(class);
         let number = self.objects;
         self.objects += 1;
-        let wanted = self.usable_ways(class, number, depth);
+        let class = spelled(of);
+        match *kind {
+            Standard::Text => {
+                let character = of.template_arguments()[0];
+                self.container((number, name, class), |maker| {
+                    let listed = maker.value("character", character)?;
+                    let add = format!("{{@{number}}}.push_back(static_cast<char>({listed} + {FIRST_CHARACTER}));");
+                    Ok((listed, add))
+                })?;
+            }
+            Standard::Sequence { element, adds } => {
+                self.container((number, name, class), |maker| maker.one(element, number, adds, depth))?;
+            }
+            Standard::Set { element } => {
+                self.container((number, name, class), |maker| maker.one(element, number, "insert", depth))?;
+            }
+            Standard::Map { key, value } => self.container((number, name, class), |maker| {
+                let key = maker.argument("key", key, depth)?;
+                let value = maker.argument("value", value, depth)?;
+                Ok((format!("{{{key}, {value}}}"), format!("{{@{number}}}.emplace({key}, {value});")))
+            })?,
+            Standard::Optional { value } => {
+                let choice = self.choice(format!("whether there is a {name}"));
+                let (before, value) = self.apart(true, |maker| maker.argument(name, value, depth))?;
+                let (there, after) = (format!("({value})"), Vec::new());
+                let ways = vec![
+                    Construction { class: class.clone(), before: Vec::new(), initializer: "{}".to_owned(), after },
+                    Construction { class: class.clone(), before, initializer: there, after: Vec::new() },
+                ];
+                self.library_object((number, name, class), Some(choice), ways);
+            }
+            Standard::Pair { first, second } => {
+                let (first, second) = (self.argument("first", first, depth)?, self.argument("second", second, depth)?);
+                self.whole((number, name, class), format!("({first}, {second})"));
+            }
+            Standard::Array { element, count } => {
+                let element = |index| self.argument(&format!("{name}_{index}"), element, depth);
+                let elements: Vec<String> = (0..count).map(element).collect::<Result<_, _>>()?;
+                self.whole((number, name, class), format!("{{{{{}}}}}", elements.join(", ")));
+            }
+        }
+        Ok(number)
+    }
+
+    /// An element, as a list holds it, and the statement that adds it.
+    fn one(
+        &mut self,
+        element: ClangType<'u>,
+        number: usize,
+        adds: &str,
+        depth: usize,
+    ) -> Result<(String, String), String> {
+        let element = self.argument("element", element, depth)?;
+        let add = format!("{{@{number}}}.{adds}({element});");
+        Ok((element, add))
+    }
+
+    fn container(
+        &mut self,
+        (number, name, class): (usize, &str, String),
+        make: impl FnOnce(&mut Self) -> Result<(String, String), String>,
+    ) -> Result<(), String> {
+        let more = self.choice(format!("whether {name} goes on"));
+        let (element, (listed, add)) = self.apart(true, make)?;
+        let name = name.to_owned();
+        self.usage.steps.push(Step::Container(Container { number, name, class, more, element, listed, add }));
+        Ok(())
+    }
+
+    /// What is made in one way, of parts that stand before it.
+    fn whole(&mut self, (number, name, class): (usize, &str, String), initializer: String) {
+        let way = Construction { class: class.clone(), before: Vec::new(), initializer, after: Vec::new() };
+        self.library_object((number, name, class), None, vec![way]);
+    }
+
+    fn library_object(
+        &mut self,
+        (number, name, class): (usize, &str, String),
+        choice: Option<FeedId>,
+        ways: Vec<Construction>,
+    ) {
+        let name = name.to_owned();
+        self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null: false }));
+    }
+
+    fn concrete(&self, class: Cursor<'u>) -> Vec<Cursor<'u>> {
+        classes::concrete(class.definition().unwrap_or(class), self.shop.classes)
+    }
+
+    /// An object of one of these classes that a public constructor makes and that methods of its class have changed.
+    fn object_of(
+        &mut self,
+        of: &[Cursor<'u>],
+        name: &str,
+        depth: usize,
+        Known { class, may_be_null }: Known<'u>,
+    ) -> Result<usize, String> {
+        let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
+        let number = self.objects;
+        self.objects += 1;
+        let mut wanted = Vec::new();
+        for class in of.iter().map(|class| class.definition().unwrap_or(*class)) {
+            wanted.extend(self.usable_ways(class, number, depth).into_iter().map(|way| (class, way)));
+        }
         let several = may_be_null || wanted.len() > 1;
         let choice = several.then(|| self.choice(format!("how {name} is made")));
         let mut ways = Vec::new();
-        for constructor in wanted {
+        for (class, constructor) in wanted {
             ways.push(self.way(class, constructor, number, (depth, several))?);
         }
         if ways.is_empty() {
-            return Err(format!("no constructor of `{}` that a test could call", qualified(class)));
+            return Err(match of {
+                [] => format!(
+                    "`{}` is abstract, and no class of the file that is derived from it is not",
+                    qualified(class)
+                ),
+                _ => format!("no constructor of `{}` that a test could call", qualified(class)),
+            });
         }
         let (name, class) = (name.to_owned(), qualified(class));
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null }));
@@ -335,6 +474,7 @@ fn plain_within(of: ClangType<'_>, open: &mut Vec<String>) -> bool {
         CXType_Pointer => plain_within(of.pointee(), open),
         CXType_ConstantArray | CXType_IncompleteArray => plain_within(of.element(), open),
         CXType_Record if of.declaration().spelling() == "_IO_FILE" => true,
+        CXType_Record if standard(of).is_some() => false,
         CXType_Record => {
             let key = of.declaration().usr();
             if open.contains(&key) {

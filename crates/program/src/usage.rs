@@ -89,6 +89,9 @@ pub struct Container {
     pub add: String,
 }
 
+/// Characters of strings are counted from here: where nothing else is said, they are letters and not null characters.
+pub const FIRST_CHARACTER: u8 = b'a';
+
 /// The members of an object by where they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {

@@ -54,6 +54,28 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     writer.body
 }
 
+/// The statements that make the objects of a test, and the call, with its other inputs as they are.
+pub fn made(map: &Map, case: &TestCase) -> Option<String> {
+    let function = function_of(map, case.function)?;
+    let usage = function.usage.as_ref().filter(|usage| !usage.steps.is_empty())?;
+    let mut names = Names::new(map, [function].into_iter());
+    let result = names.fresh("result");
+    let roots = roots(map, &calls(map, function, case, &mut names), case);
+    let objects = Objects::new(&map.types, &roots, case, Storage::Automatic, &mut names);
+    let (body, later, made) = (Body::default(), Vec::new(), Made::default());
+    let mut writer = Writer { map, function, case, objects, names, result, body, later, made };
+    writer.declare_objects();
+    writer.write_later();
+    let decoder = Decoder { types: &map.types };
+    let inputs = function.inputs.iter().zip(&case.inputs).filter(|(input, _)| input.origin != InputOrigin::Global);
+    let text = |(input, blob): (&Input, &Blob)| {
+        writer.initializer(input.type_id, &decoder.value(input.type_id, blob, 0), &input.name)
+    };
+    let arguments: Vec<String> = inputs.map(text).collect();
+    let call = writer.prepare(usage, &arguments);
+    Some(format!("{} {call}", writer.body.lines.join(" ")))
+}
+
 /// One of the calls of a test.
 struct Call<'a> {
     function: &'a Function,
@@ -94,6 +116,13 @@ fn call<'a>(map: &Map, function: &'a Function, inputs: &'a [Blob], suffix: Strin
     };
     let locals = function.inputs.iter().map(&mut local).collect();
     Call { function, inputs, locals, suffix }
+}
+
+/// A number with which an object is made stands where it is made.
+fn is_part(function: &Function, index: usize, value: &Value) -> bool {
+    let argument = format!("{{{index}}}");
+    let scalar = matches!(value, Value::Integer(_) | Value::Float(_));
+    scalar && function.usage.as_ref().is_some_and(|usage| !usage.call.contains(&argument))
 }
 
 fn is_pointer(map: &Map, type_id: TypeId) -> bool {
@@ -240,6 +269,9 @@ impl Writer<'_> {
             let value = decoder.value(input.type_id, blob, 0);
             match (input.origin, local) {
                 (InputOrigin::Global, _) => self.set_global(input, &value),
+                (InputOrigin::Parameter(index), Some(_)) if is_part(call.function, index, &value) => {
+                    arguments.push(self.initializer(input.type_id, &value, ""));
+                }
                 (InputOrigin::Parameter(_), Some(local)) => {
                     let text = self.initializer(input.type_id, &value, local);
                     let line = format!("{} = {text};", declaration(&self.map.types, input.type_id, local));

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use branchwise_program::FeedId;
-use branchwise_program::usage::{Blank, Calls, Construction, Object, Step, Usage, filled};
+use branchwise_program::usage::{Blank, Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage, filled};
 use branchwise_replay::Blob;
 
 use super::body::Writer;
 use super::declare::declaration;
+use super::literal;
 use crate::values::{Decoder, Value};
 
 /// What the steps of a test have made so far.
@@ -21,6 +22,8 @@ pub struct Made {
     objects: BTreeMap<usize, Option<String>>,
     /// The one that the call ends.
     destroyed: Option<usize>,
+    /// How many lists of elements are being written: strings in them need no names.
+    listing: usize,
 }
 
 impl Writer<'_> {
@@ -45,7 +48,7 @@ impl Writer<'_> {
                 }
                 Step::Object(object) => self.object(object, arguments),
                 Step::Calls(calls) => self.calls_on_object(calls, arguments),
-                Step::Container(_) => {}
+                Step::Container(container) => self.container(container, arguments),
             }
         }
     }
@@ -136,5 +139,47 @@ impl Writer<'_> {
             let Some(way) = ways.get(index).or(ways.last()) else { return };
             self.steps(way, arguments);
         }
+    }
+
+    /// `std::vector<int> values{1, 2};`, `std::string text{"a,b"};`
+    fn container(&mut self, container: &Container, arguments: &[String]) {
+        let mut listed = Vec::new();
+        let mut characters = Vec::new();
+        while self.chosen(container.more) != 0 {
+            match container.element.as_slice() {
+                [Step::Value { feed, .. }] if container.class == TEXT => {
+                    let bytes = self.take(*feed).bytes.into_iter();
+                    characters.extend(bytes.map(|byte| byte.wrapping_add(FIRST_CHARACTER)));
+                }
+                element => {
+                    self.made.listing += 1;
+                    self.steps(element, arguments);
+                    self.made.listing -= 1;
+                    listed.push(self.filled(&container.listed, arguments));
+                }
+            }
+        }
+        let class = &container.class;
+        let list = if class == TEXT { text(&characters) } else { listed.join(", ") };
+        let expression = if self.made.listing > 0 && class == TEXT {
+            format!("{class}{{{list}}}")
+        } else {
+            let name = self.names.fresh(&container.name);
+            let list = if list.is_empty() { list } else { format!("{{{list}}}") };
+            self.body.lines.push(format!("{class} {name}{list};"));
+            name
+        };
+        self.made.objects.insert(container.number, Some(expression));
+    }
+}
+
+const TEXT: &str = "std::string";
+
+/// What a string is made of.
+fn text(characters: &[u8]) -> String {
+    match characters {
+        [] => String::new(),
+        _ if characters.contains(&0) => format!("{}, {}", literal::bytes(characters), characters.len()),
+        _ => literal::bytes(characters),
     }
 }
