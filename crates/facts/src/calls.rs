@@ -135,7 +135,11 @@ impl Run<'_, '_> {
     fn call_library(&mut self, name: &str, call: &Call, arguments: &[Value], mut state: State) -> Found<Vec<State>> {
         match name {
             "abort" | "llvm.trap" | "__assert_fail" | "_exit" | "_Exit" => Ok(Vec::new()),
-            "__bw_release" | "__bw_made_object" | "__bw_threw" => Ok(vec![state]),
+            "__bw_release" | "__bw_threw" => Ok(vec![state]),
+            _ if name.starts_with("__bw_objects_") => {
+                call.outs.iter().for_each(|&out| state.set(out, Value::any(32)));
+                Ok(vec![state])
+            }
             "__bw_left_alone" => {
                 self.leave_alone(&mut state, arguments);
                 Ok(vec![state])

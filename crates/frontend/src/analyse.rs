@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
-use branchwise_program::{FunctionId, MarkerId, TypeId};
+use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
 use crate::callees::Callees;
 use crate::cfg::{Builder, Flow, THROW, never_returns};
 use crate::clang::{self, Cursor, ParsedUnit};
+use crate::classes;
 use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
 use crate::coverage::{self, FunctionRegions};
@@ -28,7 +29,7 @@ use crate::preprocess::{clean_flags, coverage_dump, preprocess};
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::SyntaxTree;
-use crate::usage::{Given, usage};
+use crate::usage::{Given, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
 /// Deeply nested code makes deep recursion, in libclang and here; the memory is only reserved.
@@ -104,6 +105,7 @@ impl Job<'_> {
             Language::C => declarations,
             Language::Cpp => flattened(&declarations),
         };
+        let classes = classes::defined(&marked.root().children());
         let mut unit = UnitBuilder {
             job: self,
             files: Files::default(),
@@ -114,8 +116,10 @@ impl Job<'_> {
             insertions: Vec::new(),
             points: Vec::new(),
             stubs: String::new(),
+            drivers: IdVec::new(),
             checks,
             declarations: &declarations,
+            classes: &classes,
             callees: Callees::of_unit(&functions, &marked.root().children()),
         };
         // The main file is the first of the map even if a header defines the first function.
@@ -273,9 +277,13 @@ struct UnitBuilder<'a, 'u> {
     points: Vec<Point>,
     /// Definitions of what nobody defines.
     stubs: String,
+    /// By function; empty where it cannot be called.
+    drivers: IdVec<FunctionId, String>,
     checks: Checks,
     /// Of the marked unit.
     declarations: &'a [Cursor<'u>],
+    /// Those that tests can make objects of.
+    classes: &'a [Cursor<'u>],
     callees: Callees,
 }
 
@@ -387,15 +395,22 @@ impl<'u> UnitBuilder<'_, 'u> {
         let number = self.map.functions.next_id();
         let preconditions = self.checks.usable(&name);
         let driven = Driven { number: number.0, name: &name, function, globals: &globals, preconditions };
-        let driver = drivers::driver(&driven).map(|_| drivers::driver_name(number.0));
+        let shop = Workshop { classes: self.classes, types: &mut self.types, feeds: &mut self.map.feeds };
+        let made = function.is_cpp().then(|| usage(function, shop)).transpose();
+        let text = match &made {
+            Ok(Some((usage, given))) => drivers::cpp_driver(&driven, usage, given),
+            Ok(None) => drivers::driver(&driven),
+            Err(why) => Err(why.clone()),
+        };
+        let driver = text.as_ref().map(|_| drivers::driver_name(number.0)).map_err(String::clone);
+        self.drivers.push(text.unwrap_or_default());
         let type_id = self.types.id(function.clang_type());
         self.types.functions.insert(name.clone(), type_id);
         let driver = driver.and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), Err));
         self.map.domains.extend(self.checks.domains.get(&name).map(|domain| (number, domain.clone())));
-        let usage = function.is_cpp().then(|| usage(function).ok()).flatten();
-        let (usage, parameters) = match usage {
-            Some((usage, given)) => (Some(usage), self.given(&given)),
-            None => (None, self.parameters(function)),
+        let (usage, parameters) = match made {
+            Ok(Some((usage, given))) => (Some(usage), self.given(&given)),
+            _ => (None, self.parameters(function)),
         };
         let inputs = self.inputs(&parameters, &globals);
         let markers: Vec<MarkerId> = plan.markers;
@@ -490,7 +505,25 @@ impl<'u> UnitBuilder<'_, 'u> {
         inputs
     }
 
+    /// A class may forbid what a driver does with its objects, in ways that only the compiler knows.
+    fn drop_refused_drivers(&mut self) {
+        let makes = |function: &Function| function.usage.as_ref().is_some_and(|usage| !usage.steps.is_empty());
+        let making: Vec<FunctionId> =
+            self.map.functions.iter().filter(|(_, function)| makes(function)).map(|(id, _)| id).collect();
+        let all: String = making.iter().map(|&id| self.drivers[id].as_str()).collect();
+        if making.is_empty() || self.job.compiles(&all) {
+            return;
+        }
+        for id in making {
+            if !self.job.compiles(&self.drivers[id]) {
+                self.drivers[id].clear();
+                self.map.functions[id].driver = Err("the compiler refuses a test that makes its objects".to_owned());
+            }
+        }
+    }
+
     fn finish(mut self, bodies: &[Body<'u>]) -> Unit {
+        self.drop_refused_drivers();
         let drivers = self.driver_text(bodies);
         let job = self.job;
         marking::sort(&mut self.insertions);
@@ -524,17 +557,8 @@ impl<'u> UnitBuilder<'_, 'u> {
             if body.function.is_inline() && self.job.language == Language::C {
                 text += &drivers::extern_declaration(&function.name);
             }
-            text += &self.driver_of(body.function, id, function);
+            text += &self.drivers[id];
         }
         text
-    }
-
-    fn driver_of(&self, cursor: Cursor<'u>, id: FunctionId, function: &Function) -> String {
-        let is_global = |input: &&Input| input.origin == InputOrigin::Global;
-        let global = |input: &Input| self.globals.variables.iter().find(|global| qualified(**global) == input.name);
-        let globals: Vec<Cursor<'u>> = function.inputs.iter().filter(is_global).filter_map(global).copied().collect();
-        let preconditions = self.checks.usable(&function.name);
-        let driven = Driven { number: id.0, name: &function.name, function: cursor, globals: &globals, preconditions };
-        drivers::driver(&driven).unwrap_or_default()
     }
 }

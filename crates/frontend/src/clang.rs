@@ -247,6 +247,11 @@ impl<'u> Cursor<'u> {
         }
     }
 
+    /// Declared `[[nodiscard]]`.
+    pub fn must_be_used(self) -> bool {
+        self.children().iter().any(|child| child.kind() == CXCursor_WarnUnusedResultAttr)
+    }
+
     pub fn is_public(self) -> bool {
         unsafe { clang_getCXXAccessSpecifier(self.raw) == CX_CXXPublic }
     }

@@ -5,14 +5,16 @@
 
 use std::fmt::Write;
 
-use branchwise_program::map::{UndefinedVariable, Usage};
+use branchwise_program::map::UndefinedVariable;
+use branchwise_program::usage::Usage;
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::ctypes::{array_element, variable_element};
 use crate::functions::qualified;
+use crate::making::Preparation;
 use crate::preconditions;
-use crate::usage::{is_plain, usage};
+use crate::usage::{Given, is_plain};
 
 /// Declarations that markers and drivers need. A marker neither throws nor calls back, and says so.
 pub(crate) const PRELUDE: &str = "\
@@ -36,8 +38,27 @@ void __bw_feed(void *, unsigned, unsigned long) noexcept;
 void __bw_assume(int) noexcept;
 void __bw_start(void) noexcept;
 void __bw_threw(void) noexcept;
-void __bw_made_object(const char *) noexcept;
+void __bw_objects_begin(void) noexcept;
+void __bw_objects_end(void) noexcept;
+void __bw_objects_called(const char *) noexcept;
+void __bw_objects_constructed(const char *) noexcept;
+void __bw_objects_left_out(const char *) noexcept;
+int __bw_objects_more_calls(unsigned) noexcept;
+int __bw_objects_more_elements(unsigned) noexcept;
 }
+struct __bw_here {};
+inline void *operator new(decltype(sizeof 0), void *__bw_at, __bw_here) noexcept { return __bw_at; }
+template <class __bw_T> inline void __bw_end_of(__bw_T *object) { object->~__bw_T(); }
+struct __bw_kept { __bw_kept *before; void *object; void (*end)(void *); };
+struct __bw_objects {
+  __bw_kept *last = nullptr;
+  template <class __bw_T> void keep(void *room, __bw_T *object) {
+    last = ::new (room, __bw_here{}) __bw_kept{last, object, [](void *ended) { __bw_end_of(static_cast<__bw_T *>(ended)); }};
+  }
+  ~__bw_objects() {
+    for (; last; last = last->before) last->end(last->object);
+  }
+};
 [[gnu::always_inline]] inline constexpr bool __bw_constexpr_condition(unsigned __bw_m, bool __bw_v) {
   return __builtin_is_constant_evaluated() ? __bw_v : __bw_condition(__bw_m, __bw_v) != 0;
 }
@@ -89,9 +110,6 @@ pub(crate) fn driver_name(number: u32) -> String {
 
 /// The C text of a driver, or why there can be none.
 pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
-    if driven.function.is_cpp() {
-        return cpp_driver(driven);
-    }
     let parameters = driven.function.arguments();
     let mut text = format!("void {}(void) {{\n", driver_name(driven.number));
     for (index, parameter) in parameters.iter().enumerate() {
@@ -118,12 +136,10 @@ pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
 }
 
 /// The same in C++. What a call throws is caught, so that the test goes on; what leaves `main` ends it.
-fn cpp_driver(driven: &Driven<'_, '_>) -> Result<String, String> {
-    let (usage, given) = usage(driven.function)?;
+pub(crate) fn cpp_driver(driven: &Driven<'_, '_>, usage: &Usage, given: &[Given<'_>]) -> Result<String, String> {
     let mut text = format!("extern \"C\" void {}() noexcept {{\n  __bw_start();\n", driver_name(driven.number));
     for (index, value) in given.iter().enumerate() {
-        let declared = cpp_variable(value.declared)
-            .ok_or_else(|| format!("the type `{}` cannot be written in a driver", value.declared.spelling()))?;
+        let declared = variable_of(value.declared)?;
         let _ = writeln!(text, "  {declared}__bw_a{index}; __bw_input(&__bw_a{index}, {index});");
     }
     for (index, global) in driven.globals.iter().enumerate() {
@@ -134,14 +150,16 @@ fn cpp_driver(driven: &Driven<'_, '_>) -> Result<String, String> {
         let check = preconditions::check_name(driven.name, number);
         let _ = writeln!(text, "  __bw_assume({check}({}));", arguments.join(", "));
     }
-    for class in &usage.objects {
-        let _ = writeln!(text, "  __bw_made_object(\"{class}\");");
-    }
-    let mut body: String = usage.before.iter().map(|line| format!("  {}\n", Usage::filled(line, &arguments))).collect();
-    body += &cpp_call(driven.function.result_type(), &Usage::filled(&usage.call, &arguments));
+    let (preparation, call) = Preparation::of(usage);
+    let call = cpp_call(driven.function.result_type(), &call);
     text += &match driven.name {
-        "main" => body,
-        _ => format!("  try {{\n{body}  }} catch (...) {{ __bw_threw(); }}\n"),
+        "main" => call,
+        // What is thrown while objects are made makes no test.
+        _ if !preparation.is_empty() => format!(
+            "  bool __bw_ready = false;\n  try {{\n{preparation}  __bw_ready = true;\n{call}  }} \
+             catch (...) {{\n    if (!__bw_ready) __bw_assume(0);\n    __bw_threw();\n  }}\n"
+        ),
+        _ => format!("  try {{\n{call}  }} catch (...) {{ __bw_threw(); }}\n"),
     };
     for (index, global) in driven.globals.iter().enumerate() {
         let (name, output) = (qualified(*global), 1 + given.len() + index);
@@ -166,13 +184,17 @@ pub(crate) fn observable_result(result: ClangType<'_>) -> Option<ClangType<'_>> 
 }
 
 /// The start of a declaration of what is passed for a parameter; for a reference, a pointer to what it refers to.
-fn cpp_variable(declared: ClangType<'_>) -> Option<String> {
+pub(crate) fn variable_of(declared: ClangType<'_>) -> Result<String, String> {
     let canonical = declared.canonical();
     let text = match canonical.kind() {
-        CXType_LValueReference | CXType_RValueReference => format!("__typeof__({}) *", canonical.pointee().spelling()),
-        _ => parameter_type(declared).ok()?,
+        CXType_LValueReference | CXType_RValueReference => {
+            Ok(format!("__typeof__({}) *", canonical.pointee().spelling()))
+        }
+        _ => parameter_type(declared),
     };
-    (!is_unspellable(&text)).then_some(text)
+    text.ok()
+        .filter(|text| !is_unspellable(text))
+        .ok_or_else(|| format!("the type `{}` cannot be written in a driver", declared.spelling()))
 }
 
 fn call_and_result(result: ClangType<'_>, call: &str) -> Result<String, String> {

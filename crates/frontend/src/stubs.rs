@@ -142,7 +142,8 @@ impl Written {
     pub fn of(functions: &[Undefined], pointed: &[TypeId], map: &Map, types: &Types) -> Written {
         let cpp = map.functions.values().any(|function| function.language == Language::Cpp);
         let ends = if cpp { format!("extern \"C\" {{\n{ENDS}}}\n") } else { ENDS.to_string() };
-        let mut writer = Writer { map, types, written: Written { text: ends, ..Written::default() } };
+        let mut writer =
+            Writer { map, types, written: Written { text: ends, feeds: map.feeds.clone(), ..Written::default() } };
         writer.undefined(functions);
         // Function pointers are no inputs in C++ yet.
         writer.callables(if cpp { &[] } else { pointed });

@@ -4,10 +4,17 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use branchwise_program::map::Usage;
+use branchwise_program::map::{Feed, FeedOrigin};
+use branchwise_program::types::{Type, TypeKind};
+use branchwise_program::usage::{Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage};
+use branchwise_program::{FeedId, IdVec};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
+use crate::classes;
+use crate::containers::{Standard, spelled, standard};
+use crate::ctypes::Types;
+use crate::drivers::variable_of;
 use crate::functions::{is_method, qualified};
 
 /// Objects inside objects are made down to this depth.
@@ -20,17 +27,25 @@ pub(crate) struct Given<'u> {
     pub declared: ClangType<'u>,
 }
 
+/// Where descriptions put what they ask for.
+pub(crate) struct Workshop<'w, 'u> {
+    /// The classes of the unit.
+    pub classes: &'w [Cursor<'u>],
+    pub types: &'w mut Types,
+    pub feeds: &'w mut IdVec<FeedId, Feed>,
+}
+
 /// What a call of the function needs, and how it is written; `Err` says why a test cannot call it.
-pub(crate) fn usage<'u>(function: Cursor<'u>) -> Result<(Usage, Vec<Given<'u>>), String> {
-    let mut maker = Maker { given: Vec::new(), usage: Usage::default() };
-    maker.usage.call = match function.kind() {
+pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<(Usage, Vec<Given<'u>>), String> {
+    let mut maker = Maker { shop, given: Vec::new(), usage: Usage::default(), objects: 0, optional: 0 };
+    let call = match function.kind() {
         CXCursor_LambdaExpr => return Err("a lambda is called by the function that makes it".to_owned()),
         CXCursor_FunctionTemplate => return Err("a template runs as the instances that others call".to_owned()),
-        CXCursor_FunctionDecl => format!("{}({})", callable_name(function)?, maker.arguments(function)?),
+        CXCursor_FunctionDecl => format!("{}({})", callable_name(function)?, maker.arguments(function, DEEPEST)?),
         kind if is_method(kind) => maker.method(function)?,
         _ => return Err("it is no function that a test can call".to_owned()),
     };
-    Ok((maker.usage, maker.given))
+    Ok((Usage { call, ..maker.usage }, maker.given))
 }
 
 /// As a test names it: parts of the language that have no name are in the way.
@@ -52,12 +67,73 @@ fn is_code(kind: CXCursorKind) -> bool {
     crate::functions::is_function(kind) || kind == CXCursor_LambdaExpr
 }
 
-struct Maker<'u> {
+struct Maker<'w, 'u> {
+    shop: Workshop<'w, 'u>,
     given: Vec<Given<'u>>,
+    /// Its steps are those being written.
     usage: Usage,
+    objects: usize,
+    /// How many choices stand around what is being written: whether it runs at all is the test's choice then.
+    optional: usize,
 }
 
-impl<'u> Maker<'u> {
+/// How the texts know an object.
+struct Known<'u> {
+    class: Cursor<'u>,
+    may_be_null: bool,
+}
+
+impl<'u> Known<'u> {
+    fn exactly(class: Cursor<'u>) -> Self {
+        Known { class, may_be_null: false }
+    }
+}
+
+/// How far a description had come.
+struct Mark {
+    usage: Usage,
+    given: usize,
+    feeds: usize,
+    objects: usize,
+}
+
+impl<'u> Maker<'_, 'u> {
+    fn mark(&self) -> Mark {
+        let (given, feeds, objects) = (self.given.len(), self.shop.feeds.len(), self.objects);
+        Mark { usage: self.usage.clone(), given, feeds, objects }
+    }
+
+    fn back_to(&mut self, mark: Mark) {
+        self.usage = mark.usage;
+        self.given.truncate(mark.given);
+        self.shop.feeds.truncate(mark.feeds);
+        self.objects = mark.objects;
+    }
+
+    /// Does something as a whole or not at all.
+    fn attempt<T>(&mut self, make: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+        let mark = self.mark();
+        let made = make(self);
+        if made.is_err() {
+            self.back_to(mark);
+        }
+        made
+    }
+
+    /// Steps that are kept apart from those around them; `optional`: a test need not take them, or takes them often.
+    fn apart<T>(
+        &mut self,
+        optional: bool,
+        make: impl FnOnce(&mut Self) -> Result<T, String>,
+    ) -> Result<(Vec<Step>, T), String> {
+        let around = std::mem::take(&mut self.usage.steps);
+        self.optional += usize::from(optional);
+        let made = make(self);
+        self.optional -= usize::from(optional);
+        let steps = std::mem::replace(&mut self.usage.steps, around);
+        made.map(|made| (steps, made))
+    }
+
     fn method(&mut self, method: Cursor<'u>) -> Result<String, String> {
         let name = callable_name(method)?;
         let class = method.semantic_parent().ok_or("its class is not known")?;
@@ -66,29 +142,28 @@ impl<'u> Maker<'u> {
         }
         match method.kind() {
             CXCursor_Constructor => {
-                self.usage.objects.push(qualified(class));
-                Ok(format!("static_cast<void>({}({}))", qualified(class), self.arguments(method)?))
+                Ok(format!("static_cast<void>({}({}))", qualified(class), self.arguments(method, DEEPEST)?))
             }
             CXCursor_Destructor => {
-                let made = self.made(class, DEEPEST)?;
-                Ok(format!("static_cast<void>({made})"))
+                let object = self.object_of(&[class], &classes::variable(class), DEEPEST, Known::exactly(class))?;
+                self.usage.destroys = Some(object);
+                Ok(String::new())
             }
-            _ if method.is_static_method() => Ok(format!("{name}({})", self.arguments(method)?)),
+            _ if method.is_static_method() => Ok(format!("{name}({})", self.arguments(method, DEEPEST)?)),
             _ => {
-                let object = self.object(class, "object", DEEPEST)?;
-                let spelling = method.spelling();
+                let exact = !class.is_abstract_record();
+                let known = Known { class, may_be_null: false };
+                let of = if exact { vec![class] } else { classes::concrete(class, self.shop.classes) };
+                let object = self.object_of(&of, &classes::variable(class), DEEPEST, known)?;
+                let arguments = self.arguments(method, DEEPEST)?;
                 // The method of this class, not one that redefines it.
-                let chosen = format!("{}::{spelling}", qualified(class));
-                Ok(format!("{object}.{chosen}({})", self.arguments(method)?))
+                let scope = if exact { String::new() } else { format!("{}::", qualified(class)) };
+                Ok(format!("{{@{object}}}.{scope}{}({arguments})", method.spelling()))
             }
         }
     }
 
-    fn arguments(&mut self, function: Cursor<'u>) -> Result<String, String> {
-        self.arguments_at(function, DEEPEST)
-    }
-
-    fn arguments_at(&mut self, function: Cursor<'u>, depth: usize) -> Result<String, String> {
+    fn arguments(&mut self, function: Cursor<'u>, depth: usize) -> Result<String, String> {
         let mut arguments = Vec::new();
         for (index, parameter) in function.arguments().into_iter().enumerate() {
             let name = match parameter.spelling() {
@@ -105,78 +180,281 @@ impl<'u> Maker<'u> {
         let reference = matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference);
         let target = if reference { canonical.pointee() } else { canonical };
         let moved = |value: String| match canonical.kind() {
-            CXType_RValueReference => format!("static_cast<{} &&>({value})", target.spelling()),
+            CXType_RValueReference => format!("static_cast<{} &&>({value})", spelled(target)),
             _ => value,
         };
         if is_plain(target) {
-            let value = self.give(name, declared);
+            let value = self.value(name, declared)?;
             return Ok(moved(if reference { format!("*{value}") } else { value }));
         }
-        let class = target.declaration();
-        let known = target.canonical().kind() == CXType_Record && !class.in_system_header();
-        match known {
-            true => Ok(moved(self.object(class, name, depth)?)),
-            false => Err(format!("a test cannot make a `{}` yet", declared.spelling())),
+        let pointed = (target.kind() == CXType_Pointer).then(|| target.pointee().canonical());
+        if let Some(kind) = standard(target) {
+            if reference {
+                // Two of them could be one object.
+                self.usage.constructed.insert(spelled(target));
+            }
+            return Ok(moved(format!("{{@{}}}", self.of_library(target, &kind, name, depth)?)));
+        }
+        let of = pointed.unwrap_or(target).canonical();
+        let class = of.declaration();
+        if of.kind() != CXType_Record || class.in_system_header() {
+            return Err(format!("a test cannot make a `{}` yet", declared.spelling()));
+        }
+        match pointed {
+            Some(_) if reference => Err(format!("a test cannot make a `{}` yet", declared.spelling())),
+            Some(_) => {
+                let known = Known { class, may_be_null: true };
+                Ok(format!("{{&{}}}", self.object_of(&self.concrete(class), name, depth, known)?))
+            }
+            None => {
+                let of = if reference { self.concrete(class) } else { vec![class] };
+                Ok(moved(format!("{{@{}}}", self.object_of(&of, name, depth, Known::exactly(class))?)))
+            }
         }
     }
 
-    /// A value that the test gives; its number in braces stands for it.
-    fn give(&mut self, name: &str, declared: ClangType<'u>) -> String {
-        let taken = self.given.iter().filter(|given| given.name == name).count();
-        let name = if taken == 0 { name.to_owned() } else { format!("{name}_{}", self.given.len()) };
-        self.given.push(Given { name, declared });
-        format!("{{{}}}", self.given.len() - 1)
+    /// A value that the test gives: an input where every test needs it, or else what a feed holds.
+    fn value(&mut self, name: &str, declared: ClangType<'u>) -> Result<String, String> {
+        if self.optional == 0 {
+            let taken = self.given.iter().filter(|given| given.name == name).count();
+            let name = if taken == 0 { name.to_owned() } else { format!("{name}_{}", self.given.len()) };
+            self.given.push(Given { name, declared });
+            return Ok(format!("{{{}}}", self.given.len() - 1));
+        }
+        let variable = variable_of(declared)?;
+        let type_id = self.shop.types.parameter_id(declared);
+        let feed = self.shop.feeds.push(Feed { name: name.to_owned(), type_id, origin: FeedOrigin::Object });
+        self.usage.steps.push(Step::Value { feed, declared: variable });
+        Ok(format!("{{#{}}}", feed.0))
     }
 
-    /// A local object, made by a constructor, with its public members set.
-    fn object(&mut self, class: Cursor<'u>, name: &str, depth: usize) -> Result<String, String> {
+    /// A feed whose values are small numbers.
+    fn choice(&mut self, name: String) -> FeedId {
+        let kind = TypeKind::Integer { bits: 8, signed: false, character: false };
+        let known = self.shop.types.table.iter().find(|(_, of)| of.kind == kind).map(|(id, _)| id);
+        let number = Type { kind, spelling: "unsigned char".to_owned(), size: 1, alignment: 1 };
+        let type_id = known.unwrap_or_else(|| self.shop.types.table.push(number));
+        self.shop.feeds.push(Feed { name, type_id, origin: FeedOrigin::Object })
+    }
+
+    /// What the standard library defines, element by element.
+    fn of_library(
+        &mut self,
+        of: ClangType<'u>,
+        kind: &Standard<'u>,
+        name: &str,
+        depth: usize,
+    ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
-        let class = class.definition().unwrap_or(class);
-        let taken = self.usage.objects.len();
-        let name = if taken == 0 { name.to_owned() } else { format!("{name}_{taken}") };
-        let made = self.initialised(class, depth)?;
-        self.usage.objects.push(qualified(class));
-        self.usage.locals.push(name.clone());
-        self.usage.before.push(format!("{} {name}{made};", qualified(class)));
+        let number = self.objects;
+        self.objects += 1;
+        let class = spelled(of);
+        match *kind {
+            Standard::Text => {
+                let character = of.template_arguments()[0];
+                self.container((number, name, class), |maker| {
+                    let listed = maker.value("character", character)?;
+                    let add = format!("{{@{number}}}.push_back(static_cast<char>({listed} + {FIRST_CHARACTER}));");
+                    Ok((listed, add))
+                })?;
+            }
+            Standard::Sequence { element, adds } => {
+                self.container((number, name, class), |maker| maker.one(element, number, adds, depth))?;
+            }
+            Standard::Set { element } => {
+                self.container((number, name, class), |maker| maker.one(element, number, "insert", depth))?;
+            }
+            Standard::Map { key, value } => self.container((number, name, class), |maker| {
+                let key = maker.argument("key", key, depth)?;
+                let value = maker.argument("value", value, depth)?;
+                Ok((format!("{{{key}, {value}}}"), format!("{{@{number}}}.emplace({key}, {value});")))
+            })?,
+            Standard::Optional { value } => {
+                let choice = self.choice(format!("whether there is a {name}"));
+                let (before, value) = self.apart(true, |maker| maker.argument(name, value, depth))?;
+                let (there, after) = (format!("({value})"), Vec::new());
+                let ways = vec![
+                    Construction { class: class.clone(), before: Vec::new(), initializer: "{}".to_owned(), after },
+                    Construction { class: class.clone(), before, initializer: there, after: Vec::new() },
+                ];
+                self.library_object((number, name, class), Some(choice), ways);
+            }
+            Standard::Pair { first, second } => {
+                let (first, second) = (self.argument("first", first, depth)?, self.argument("second", second, depth)?);
+                self.whole((number, name, class), format!("({first}, {second})"));
+            }
+            Standard::Array { element, count } => {
+                let element = |index| self.argument(&format!("{name}_{index}"), element, depth);
+                let elements: Vec<String> = (0..count).map(element).collect::<Result<_, _>>()?;
+                self.whole((number, name, class), format!("{{{{{}}}}}", elements.join(", ")));
+            }
+        }
+        Ok(number)
+    }
+
+    /// An element, as a list holds it, and the statement that adds it.
+    fn one(
+        &mut self,
+        element: ClangType<'u>,
+        number: usize,
+        adds: &str,
+        depth: usize,
+    ) -> Result<(String, String), String> {
+        let element = self.argument("element", element, depth)?;
+        let add = format!("{{@{number}}}.{adds}({element});");
+        Ok((element, add))
+    }
+
+    fn container(
+        &mut self,
+        (number, name, class): (usize, &str, String),
+        make: impl FnOnce(&mut Self) -> Result<(String, String), String>,
+    ) -> Result<(), String> {
+        let more = self.choice(format!("whether {name} goes on"));
+        let (element, (listed, add)) = self.apart(true, make)?;
+        let name = name.to_owned();
+        self.usage.steps.push(Step::Container(Container { number, name, class, more, element, listed, add }));
+        Ok(())
+    }
+
+    /// What is made in one way, of parts that stand before it.
+    fn whole(&mut self, (number, name, class): (usize, &str, String), initializer: String) {
+        let way = Construction { class: class.clone(), before: Vec::new(), initializer, after: Vec::new() };
+        self.library_object((number, name, class), None, vec![way]);
+    }
+
+    fn library_object(
+        &mut self,
+        (number, name, class): (usize, &str, String),
+        choice: Option<FeedId>,
+        ways: Vec<Construction>,
+    ) {
+        let name = name.to_owned();
+        self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null: false }));
+    }
+
+    fn concrete(&self, class: Cursor<'u>) -> Vec<Cursor<'u>> {
+        classes::concrete(class.definition().unwrap_or(class), self.shop.classes)
+    }
+
+    /// An object of one of these classes that a public constructor makes and that methods of its class have changed.
+    fn object_of(
+        &mut self,
+        of: &[Cursor<'u>],
+        name: &str,
+        depth: usize,
+        Known { class, may_be_null }: Known<'u>,
+    ) -> Result<usize, String> {
+        let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
+        let number = self.objects;
+        self.objects += 1;
+        let mut wanted = Vec::new();
+        for class in of.iter().map(|class| class.definition().unwrap_or(*class)) {
+            wanted.extend(self.usable_ways(class, number, depth).into_iter().map(|way| (class, way)));
+        }
+        let several = may_be_null || wanted.len() > 1;
+        let choice = several.then(|| self.choice(format!("how {name} is made")));
+        let mut ways = Vec::new();
+        for (class, constructor) in wanted {
+            ways.push(self.way(class, constructor, number, (depth, several))?);
+        }
+        if ways.is_empty() {
+            return Err(match of {
+                [] => format!(
+                    "`{}` is abstract, and no class of the file that is derived from it is not",
+                    qualified(class)
+                ),
+                _ => format!("no constructor of `{}` that a test could call", qualified(class)),
+            });
+        }
+        let (name, class) = (name.to_owned(), qualified(class));
+        self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null }));
+        Ok(number)
+    }
+
+    /// The constructors with which an object can be made; `None` is the one that nobody declares.
+    fn usable_ways(&mut self, class: Cursor<'u>, number: usize, depth: usize) -> Vec<Option<Cursor<'u>>> {
+        let mut usable = Vec::new();
+        for constructor in classes::constructors(class) {
+            let mark = self.mark();
+            if self.way(class, constructor, number, (depth, true)).is_ok() {
+                usable.push(constructor);
+            }
+            self.back_to(mark);
+        }
+        usable
+    }
+
+    fn way(
+        &mut self,
+        class: Cursor<'u>,
+        constructor: Option<Cursor<'u>>,
+        number: usize,
+        (depth, optional): (usize, bool),
+    ) -> Result<Construction, String> {
+        let (before, arguments) = self.apart(optional, |maker| match constructor {
+            Some(constructor) => maker.arguments(constructor, depth),
+            None => Ok(String::new()),
+        })?;
+        let initializer = if arguments.is_empty() { "{}".to_owned() } else { format!("({arguments})") };
+        let (after, ()) = self.apart(optional, |maker| {
+            maker.set_members(class, number, depth);
+            maker.call_methods(class, number, depth);
+            Ok(())
+        })?;
+        Ok(Construction { class: qualified(class), before, initializer, after })
+    }
+
+    /// Public members get any value.
+    fn set_members(&mut self, class: Cursor<'u>, number: usize, depth: usize) {
         for member in class.clang_type().fields() {
-            let of = member.clang_type();
-            if member.is_public() && is_number(of) && !of.canonical().is_const() && member.bit_width().is_none() {
-                let value = self.give(&member.spelling(), of);
-                self.usage.before.push(format!("{name}.{} = {value};", member.spelling()));
+            let (of, name) = (member.clang_type(), member.spelling());
+            let canonical = of.canonical();
+            let assignable = !canonical.is_const()
+                && !matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference | CXType_ConstantArray);
+            if !member.is_public() || !assignable || name.is_empty() {
+                continue;
             }
+            let _ = self.attempt(|maker| {
+                let value = maker.argument(&name, of, depth)?;
+                maker.usage.steps.push(Step::Statement(format!("{{@{number}}}.{name} = {value};")));
+                Ok(())
+            });
         }
-        Ok(name)
     }
 
-    /// A temporary object.
-    fn made(&mut self, class: Cursor<'u>, depth: usize) -> Result<String, String> {
-        let made = self.initialised(class, depth)?;
-        self.usage.objects.push(qualified(class));
-        Ok(format!("{}{}", qualified(class), if made == "{}" { "()" } else { &made }))
-    }
-
-    /// What follows the name of an object: the public constructor with the most parameters that a test can give.
-    fn initialised(&mut self, class: Cursor<'u>, depth: usize) -> Result<String, String> {
-        if class.is_abstract_record() {
-            return Err(format!("`{}` is abstract", qualified(class)));
+    /// Any calls of public methods that can change the object.
+    fn call_methods(&mut self, class: Cursor<'u>, number: usize, depth: usize) {
+        // Objects that are made for others stay as they were constructed: sequences inside sequences are too many.
+        if depth + 1 < DEEPEST {
+            self.usage.constructed.insert(qualified(class));
+            return;
         }
-        let all = class.children().into_iter().filter(|child| child.kind() == CXCursor_Constructor);
-        let constructors: Vec<Cursor<'u>> = all.filter(|one| !one.is_copy_or_move()).collect();
-        if constructors.is_empty() {
-            return Ok("{}".to_owned());
-        }
-        let mut usable: Vec<Cursor<'u>> =
-            constructors.into_iter().filter(|one| one.is_public() && !one.is_deleted()).collect();
-        usable.sort_by_key(|one| std::cmp::Reverse(one.arguments().len()));
-        for constructor in usable {
-            let (given, usage) = (self.given.clone(), self.usage.clone());
-            match self.arguments_at(constructor, depth) {
-                Ok(arguments) if arguments.is_empty() => return Ok("{}".to_owned()),
-                Ok(arguments) => return Ok(format!("({arguments})")),
-                Err(_) => (self.given, self.usage) = (given, usage),
+        self.usage.called.insert(qualified(class));
+        let choice = self.choice(format!("calls on {}", classes::variable(class)));
+        let mut ways = Vec::new();
+        for method in classes::changing_methods(class) {
+            let made = self.attempt(|maker| maker.apart(true, |maker| maker.call_of(method, number, depth)));
+            match made {
+                Ok((steps, ())) => ways.push(steps),
+                Err(_) => drop(self.usage.left_out.insert(qualified(method))),
             }
         }
-        Err(format!("no constructor of `{}` that a test could call", qualified(class)))
+        if !ways.is_empty() {
+            self.usage.steps.push(Step::Calls(Calls { choice, ways }));
+        }
+    }
+
+    fn call_of(&mut self, method: Cursor<'u>, number: usize, depth: usize) -> Result<(), String> {
+        let arguments = self.arguments(method, depth)?;
+        let call = classes::call_text(method, &format!("{{@{number}}}"), &arguments);
+        let call = call.ok_or("an operator that tests do not call")?;
+        let statement = match method.must_be_used() {
+            true => format!("static_cast<void>({call});"),
+            false => format!("{call};"),
+        };
+        self.usage.steps.push(Step::Statement(statement));
+        Ok(())
     }
 }
 
@@ -196,6 +474,7 @@ fn plain_within(of: ClangType<'_>, open: &mut Vec<String>) -> bool {
         CXType_Pointer => plain_within(of.pointee(), open),
         CXType_ConstantArray | CXType_IncompleteArray => plain_within(of.element(), open),
         CXType_Record if of.declaration().spelling() == "_IO_FILE" => true,
+        CXType_Record if standard(of).is_some() => false,
         CXType_Record => {
             let key = of.declaration().usr();
             if open.contains(&key) {

@@ -190,6 +190,10 @@ pub(crate) struct Limitations {
     pub caveats: Caveats,
     /// Calls of one test, the one under test included.
     pub calls: u32,
+    /// Calls on an object.
+    pub object_calls: u32,
+    /// Elements of a container.
+    pub elements: u64,
     pub interrupted: bool,
     /// It ended at the memory limit.
     pub out_of_memory: bool,
@@ -264,6 +268,16 @@ impl Limitations {
     /// Whether nothing but bounds kept it from looking at everything.
     pub(crate) fn is_finished(&self) -> bool {
         !self.interrupted && !self.out_of_memory && self.obstacles.iter().all(Obstacle::is_bound)
+    }
+
+    /// Nothing, so far, of a round with these bounds.
+    fn within(bounds: &Bounds) -> Limitations {
+        Limitations {
+            calls: bounds.calls,
+            object_calls: bounds.object_calls,
+            elements: bounds.pointer_elements,
+            ..Limitations::default()
+        }
     }
 
     pub(crate) fn is_cut(&self) -> bool {
@@ -390,7 +404,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             bounds,
             attempts: Vec::new(),
             unfinished: 0,
-            limitations: Limitations { calls: bounds.calls, ..Limitations::default() },
+            limitations: Limitations::within(&bounds),
             undecided: VecDeque::new(),
             given_up: Vec::new(),
             patient: None,

@@ -163,6 +163,8 @@ pub(crate) struct Bounds {
     pub call_depth: u64,
     /// Calls of one test, the one under test included.
     pub calls: u32,
+    /// Calls on an object that a test gives, before anybody else sees it.
+    pub object_calls: u32,
     /// Bytes and numbers of standard input.
     pub standard_input: u64,
 }
@@ -174,6 +176,7 @@ impl Bounds {
         instructions: 500_000,
         call_depth: 64,
         calls: 1,
+        object_calls: 0,
         standard_input: 16,
     };
 
@@ -196,5 +199,10 @@ impl Bounds {
     /// Longer sequences of calls, half as long again.
     pub(crate) fn with_more_calls(self) -> Bounds {
         Bounds { calls: (self.calls + self.calls.div_ceil(2)).min(MOST_CALLS), ..self }
+    }
+
+    /// The same for calls on objects: 0, 1, 2, 3, 5, 8 and so on.
+    pub(crate) fn with_more_object_calls(self) -> Bounds {
+        Bounds { object_calls: (self.object_calls + self.object_calls.div_ceil(2).max(1)).min(MOST_CALLS), ..self }
     }
 }

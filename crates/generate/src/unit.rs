@@ -341,6 +341,7 @@ impl<'a> Unit<'_, 'a> {
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
             session.inputs.shared = shared.clone();
+            session.object_calls = bounds.object_calls;
             let share = round_share(&budget);
             let found = Found { counters, faults: &mut faults };
             let mut exploration = Exploration::new(session, &means, ledger, found, bounds, &budget);
@@ -396,7 +397,7 @@ impl<'a> Unit<'_, 'a> {
         let already: BTreeSet<GoalId> = ledger.goals().filter(is_proved).map(|(id, _)| id).collect();
         let off_the_map = rounds.iter().any(|round| round.caveats.off_the_map.is_some());
         // Facts on objects that the driver makes hold for these alone.
-        let makes_objects = map.functions[self.function].usage.as_ref().is_some_and(|usage| !usage.objects.is_empty());
+        let makes_objects = map.functions[self.function].usage.as_ref().is_some_and(|usage| !usage.steps.is_empty());
         if off_the_map || makes_objects || already.len() == ledger.open() {
             return Proved::default();
         }
@@ -543,7 +544,9 @@ impl<'a> Unit<'_, 'a> {
 /// The bounds for another round: what limited the last one grows. Without functions that write the state which it
 /// read, more calls make no difference.
 fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) -> Bounds {
-    let grown = if limitations.is_cut() { bounds.grown() } else { bounds };
+    let caveats = &limitations.caveats;
+    let grown = if limitations.is_cut() || caveats.cut_containers { bounds.grown() } else { bounds };
+    let grown = if caveats.cut_calls { grown.with_more_object_calls() } else { grown };
     if limitations.caveats.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
 }
 

@@ -319,14 +319,25 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     for stub in &round.caveats.left_alone {
         bounds.insert(Bound { what: format!("more that '{stub}' does through its parameters"), limit: 0 });
     }
-    for class in &round.caveats.made_objects {
-        bounds.insert(Bound {
-            what: format!("public calls on an object of class {class} before the tested one"),
-            limit: 0,
-        });
-    }
+    bounds.extend(made_objects(round));
     for name in &round.caveats.always_null {
         bounds.insert(Bound { what: format!("objects behind '{name}'"), limit: 0 });
     }
     bounds.into_iter().collect()
+}
+
+/// What the objects of the tests were not.
+fn made_objects(round: &Limitations) -> Vec<Bound> {
+    let caveats = &round.caveats;
+    let calls = |class: &String| format!("public calls on an object of class {class} before the tested one");
+    let fixed = caveats.fixed_objects.iter().filter(|class| !caveats.made_objects.contains(*class));
+    let mut bounds: Vec<Bound> = fixed.map(|class| Bound { what: calls(class), limit: 0 }).collect();
+    let limit = u64::from(round.object_calls);
+    bounds.extend(caveats.made_objects.iter().map(|class| Bound { what: calls(class), limit }));
+    let method = |method: &String| Bound { what: format!("calls of {method} before the tested one"), limit: 0 };
+    bounds.extend(caveats.left_out_methods.iter().map(method));
+    if caveats.cut_containers {
+        bounds.push(Bound { what: "elements of a container".to_string(), limit: round.elements });
+    }
+    bounds
 }

@@ -107,6 +107,10 @@ impl<I: Id, T> IdVec<I, T> {
     pub fn values(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
+    /// Forgets what was pushed last, so that so many are left.
+    pub fn truncate(&mut self, length: usize) {
+        self.items.truncate(length);
+    }
     pub fn next_id(&self) -> I {
         I::new(self.items.len())
     }

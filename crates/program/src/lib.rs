@@ -12,6 +12,7 @@ mod ids;
 pub mod library;
 pub mod map;
 pub mod types;
+pub mod usage;
 mod verify;
 
 pub use ids::*;

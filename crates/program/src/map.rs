@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::types::TypeTable;
+use crate::usage::Usage;
 use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, ProbeId, TypeId};
 
 /// The map of one translation unit.
@@ -148,6 +149,8 @@ pub enum FeedOrigin {
     StubParameter { function: String, parameter: usize },
     /// Whether an allocation fails: one for each call of malloc() and its like.
     AllocationFails,
+    /// A value with which a test of C++ makes an object, or a choice of how it is made.
+    Object,
 }
 
 /// A function that a function pointer among the inputs may point to.
@@ -251,26 +254,6 @@ pub struct Function {
     pub cfg: Cfg,
     pub loops: Vec<Loop>,
     pub calls: Vec<CallSite>,
-}
-
-/// A call as C++ writes it; `{0}` stands for the input with this number.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Statements that make what the call needs.
-    pub before: Vec<String>,
-    pub call: String,
-    /// The variables that they declare.
-    pub locals: Vec<String>,
-    /// The classes of the objects that they make.
-    pub objects: Vec<String>,
-}
-
-impl Usage {
-    /// A text of it, with these expressions for the inputs.
-    pub fn filled(text: &str, inputs: &[String]) -> String {
-        let fill = |text: String, (index, input): (usize, &String)| text.replace(&format!("{{{index}}}"), input);
-        inputs.iter().enumerate().fold(text.to_owned(), fill)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,7 @@ mod stubs;
 mod symbols;
 mod test_function;
 mod unit_include;
+mod usage;
 
 pub use gtest::emit_gtest;
 pub use inline::input_line;

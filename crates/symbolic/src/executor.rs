@@ -154,6 +154,7 @@ impl<'s, 'p> Executor<'s, 'p> {
     pub(crate) fn run(mut self) -> Path {
         let end = self.make_calls();
         let end_positions = self.positions();
+        let before_unit = self.is_before_unit();
         let end = self.judged(end);
         self.note_aliases();
         self.notes.caveats.looks_at_addresses = self.session.looks_at_addresses;
@@ -161,7 +162,7 @@ impl<'s, 'p> Executor<'s, 'p> {
         Path {
             decisions: self.decisions,
             domain: self.domain,
-            events_before_unit: match self.calls_to_come > 0 || self.notes.ended_in_precondition {
+            events_before_unit: match before_unit || self.notes.ended_in_precondition {
                 true => self.events.len(),
                 false => self.events_before_unit,
             },
@@ -171,7 +172,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             outputs: self.outputs,
             feeds_taken: self.feeds_taken,
             calls: self.calls,
-            called_unit: self.calls_to_come == 0,
+            called_unit: !before_unit,
             streams: self.input.given_streams(),
             standard_input: self.input.standard_input(),
             notes: self.notes,
@@ -262,12 +263,12 @@ impl<'s, 'p> Executor<'s, 'p> {
             return;
         }
         let fault = self.fault(kind, message);
-        let earlier = if self.calls_to_come > 0 { 0 } else { self.notes.undefined_in_earlier_calls };
+        let earlier = if self.is_before_unit() { 0 } else { self.notes.undefined_in_earlier_calls };
         if self.notes.undefined[earlier..].iter().any(|known| known.site == fault.site && known.kind == kind) {
             return;
         }
         self.notes.undefined.push(fault);
-        if self.calls_to_come > 0 {
+        if self.is_before_unit() {
             self.notes.undefined_in_earlier_calls = self.notes.undefined.len();
         }
     }
@@ -322,7 +323,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             alternatives,
             positions: self.positions(),
             events_before: self.events.len(),
-            in_earlier_call: self.calls_to_come > 0,
+            in_earlier_call: self.is_before_unit(),
         };
         self.decisions.push(decision);
         self.note_open_loops();
@@ -346,14 +347,19 @@ impl<'s, 'p> Executor<'s, 'p> {
         self.decisions.len()
     }
 
+    /// Whether calls that lead to the state which the tested one needs are being made.
+    pub(crate) fn is_before_unit(&self) -> bool {
+        self.calls_to_come > 0 || self.frames.first().is_some_and(|driver| driver.makes_objects)
+    }
+
     pub(crate) fn positions(&self) -> Rc<[Position]> {
         // The function under test is still to come: everything can follow.
         if self.in_precondition() {
             return Rc::new([]);
         }
         // Behind the outermost frame wait the calls to come.
-        let to_come = (self.calls_to_come > 0).then_some(Position { function: self.session.function, after: None });
-        // A driver of C++ makes objects first: the function under test is still to come there.
+        let to_come = self.is_before_unit().then_some(Position { function: self.session.function, after: None });
+        // In C++ what makes the arguments of the call runs between its driver and the function under test.
         let outermost = self.frames.iter().find_map(|frame| frame.map_function);
         let ahead = outermost.is_some_and(|function| function != self.session.function);
         let ahead = ahead.then_some(Position { function: self.session.function, after: None });

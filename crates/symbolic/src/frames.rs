@@ -40,6 +40,8 @@ pub(crate) struct Frame<'p> {
     /// The loops around the block, outermost first, and how often each has begun anew. Kept only where many ways are
     /// followed at once.
     pub passes: Vec<(BlockId, u64)>,
+    /// A driver that makes objects: the function under test is still to come.
+    pub makes_objects: bool,
 }
 
 /// The value that the marker of a switch has just decided.
@@ -109,6 +111,7 @@ impl<'p> Frames<'p> {
                 decoded,
                 loops: Vec::new(),
                 passes: Vec::new(),
+                makes_objects: false,
             });
             return;
         };
@@ -120,6 +123,7 @@ impl<'p> Frames<'p> {
         frame.loops.clear();
         frame.other_events.clear();
         frame.passes.clear();
+        frame.makes_objects = false;
     }
 
     /// These activations instead of the present ones.

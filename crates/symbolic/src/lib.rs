@@ -19,6 +19,7 @@ mod heap;
 mod inputs;
 mod library;
 mod loops;
+mod making;
 mod memory;
 mod path;
 mod plain;

@@ -7,6 +7,7 @@ use branchwise_program::library::readable;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::executor::{Executor, Step};
+use crate::making::OBJECTS;
 use crate::path::{FaultKind, PathEnd, Site};
 use crate::value::{ObjectId, Pointer, Value};
 
@@ -70,12 +71,8 @@ impl Executor<'_, '_> {
                 self.note_left_alone(pointer, *written);
                 Ok(None)
             }
-            ("__bw_made_object", [class]) => {
-                let class = self.literal(class);
-                self.notes.caveats.made_objects.insert(class);
-                Ok(None)
-            }
             ("__bw_threw", []) => Ok(None),
+            (name, arguments) if name.starts_with(OBJECTS) => self.call_of_maker(&name[OBJECTS.len()..], arguments),
             ("__bw_unsupported", [what]) => {
                 let what = self.literal(what);
                 self.unsupported(what)
@@ -125,7 +122,7 @@ impl Executor<'_, '_> {
     }
 
     /// The text of a string literal of a model.
-    fn literal(&mut self, text: &Value) -> String {
+    pub(crate) fn literal(&mut self, text: &Value) -> String {
         let Value::Pointer(Pointer { object, offset }) = *text else { return String::new() };
         let size = self.memory.get(object).map_or(0, |object| object.size);
         let mut bytes = Vec::new();

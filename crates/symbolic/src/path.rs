@@ -223,8 +223,16 @@ pub struct Caveats {
     pub calls_stubs: bool,
     /// Stubs that left memory alone which the real function could have changed.
     pub left_alone: BTreeSet<String>,
-    /// Classes of which it got objects as one of their constructors makes them, and in no other state.
+    /// Classes of which it got objects in states that constructors and the calls of a test lead to, and in no others.
     pub made_objects: BTreeSet<String>,
+    /// The same, where no calls follow the constructor.
+    pub fixed_objects: BTreeSet<String>,
+    /// Methods that could have changed them and that no test can call.
+    pub left_out_methods: BTreeSet<String>,
+    /// A longer sequence of calls on an object could have been made.
+    pub cut_calls: bool,
+    /// A container could have had more elements.
+    pub cut_containers: bool,
     /// It began in `main`, with arguments within these limits.
     pub arguments_of_main: Option<ArgumentLimits>,
     /// Pointer inputs that were taken for null, because what they point to cannot be an input yet.
@@ -248,6 +256,10 @@ impl Caveats {
             calls_stubs,
             left_alone,
             made_objects,
+            fixed_objects,
+            left_out_methods,
+            cut_calls,
+            cut_containers,
             arguments_of_main,
             always_null,
             off_the_map,
@@ -263,6 +275,10 @@ impl Caveats {
         self.calls_stubs |= calls_stubs;
         self.left_alone.extend(left_alone.iter().cloned());
         self.made_objects.extend(made_objects.iter().cloned());
+        self.fixed_objects.extend(fixed_objects.iter().cloned());
+        self.left_out_methods.extend(left_out_methods.iter().cloned());
+        self.cut_calls |= cut_calls;
+        self.cut_containers |= cut_containers;
         self.arguments_of_main = arguments_of_main.or(self.arguments_of_main);
         self.always_null.extend(always_null.iter().cloned());
         self.off_the_map = self.off_the_map.or(*off_the_map);

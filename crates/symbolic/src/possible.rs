@@ -73,7 +73,7 @@ impl Executor<'_, '_> {
 
     /// Only in the call under test, and only in the user's code: what a model computes is not what the library does.
     fn may_be_undefined(&mut self, kind: FaultKind, operands: Operands) {
-        if self.calls_to_come > 0 || self.in_precondition() || self.in_model() {
+        if self.is_before_unit() || self.in_precondition() || self.in_model() {
             return;
         }
         let decisions = self.decision_count();

@@ -50,6 +50,8 @@ pub struct Session<'p> {
     pub inputs: InputSpace,
     /// Elements that a pointer input may point to at most.
     pub pointer_elements: u64,
+    /// Calls that a test makes at most on an object which it gives.
+    pub object_calls: u32,
     pub(crate) shared: Prepared<'p>,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
@@ -128,6 +130,7 @@ impl<'p> Prepared<'p> {
             terms: Terms::new(),
             inputs: InputSpace::default(),
             pointer_elements,
+            object_calls: 0,
             shared: self.clone(),
             calls_before: 0,
             callers_of_state: Rc::from([]),

@@ -166,12 +166,8 @@ impl Exploration<'_, '_> {
     }
 
     fn limitations_of(&self, union: &Union, budget: &Budget<'_>) -> Limitations {
-        let mut limitations = Limitations {
-            calls: self.bounds.calls,
-            caveats: union.caveats.clone(),
-            united: true,
-            ..Limitations::default()
-        };
+        let within = Limitations::within(&self.bounds);
+        let mut limitations = Limitations { caveats: union.caveats.clone(), united: true, ..within };
         for UnionObstacle { kind, positions } in &union.obstacles {
             match kind {
                 UnionObstacleKind::End(end) => {

@@ -1,7 +1,7 @@
 //! The body of one emitted test: inputs, calls, expectations.
 
 use branchwise_generate::Test;
-use branchwise_program::map::{Function, Input, InputOrigin, Map, Usage};
+use branchwise_program::map::{Function, Input, InputOrigin, Map};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, TypeId};
 use branchwise_replay::{Blob, NativeEnd, TestCase};
@@ -13,7 +13,8 @@ use super::literal;
 use super::names::Names;
 use super::needs::{Need, Needs};
 use super::objects::{Objects, Storage};
-use super::stubs::{feed_variable, feed_wish, given};
+use super::stubs::{feed_variable, feed_wish, given, given_to_objects};
+use super::usage::Made;
 use crate::values::{Decoder, Value};
 
 /// Statements of a test, and what they need.
@@ -38,18 +39,41 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     let wish = if function.inputs.iter().any(|input| input.name == "result") { "returned" } else { "result" };
     let result = names.fresh(wish);
     let usages = called(map, &test.case).chain([function]).filter_map(|function| function.usage.as_ref());
-    usages.flat_map(|usage| &usage.locals).for_each(|local| names.reserve(local));
+    let classes = usages.flat_map(|usage| usage.called.iter().chain(&usage.constructed));
+    classes.for_each(|class| names.reserve(class));
     let calls = calls(map, function, &test.case, &mut names);
     let storage = storage(map, &calls, test);
     let objects = Objects::new(&map.types, &roots(map, &calls, &test.case), &test.case, storage, &mut names);
-    let mut writer =
-        Writer { map, function, case: &test.case, objects, names, result, body: Body::default(), later: Vec::new() };
+    let (body, later, made) = (Body::default(), Vec::new(), Made::default());
+    let mut writer = Writer { map, function, case: &test.case, objects, names, result, body, later, made };
     writer.declare_objects();
     writer.write_later();
     writer.give_to_stubs();
     writer.give_standard_input();
     writer.calls(&calls, test, expected);
     writer.body
+}
+
+/// The statements that make the objects of a test, and the call, with its other inputs as they are.
+pub fn made(map: &Map, case: &TestCase) -> Option<String> {
+    let function = function_of(map, case.function)?;
+    let usage = function.usage.as_ref().filter(|usage| !usage.steps.is_empty())?;
+    let mut names = Names::new(map, [function].into_iter());
+    let result = names.fresh("result");
+    let roots = roots(map, &calls(map, function, case, &mut names), case);
+    let objects = Objects::new(&map.types, &roots, case, Storage::Automatic, &mut names);
+    let (body, later, made) = (Body::default(), Vec::new(), Made::default());
+    let mut writer = Writer { map, function, case, objects, names, result, body, later, made };
+    writer.declare_objects();
+    writer.write_later();
+    let decoder = Decoder { types: &map.types };
+    let inputs = function.inputs.iter().zip(&case.inputs).filter(|(input, _)| input.origin != InputOrigin::Global);
+    let text = |(input, blob): (&Input, &Blob)| {
+        writer.initializer(input.type_id, &decoder.value(input.type_id, blob, 0), &input.name)
+    };
+    let arguments: Vec<String> = inputs.map(text).collect();
+    let call = writer.prepare(usage, &arguments);
+    Some(format!("{} {call}", writer.body.lines.join(" ")))
 }
 
 /// One of the calls of a test.
@@ -94,6 +118,13 @@ fn call<'a>(map: &Map, function: &'a Function, inputs: &'a [Blob], suffix: Strin
     Call { function, inputs, locals, suffix }
 }
 
+/// A number with which an object is made stands where it is made.
+fn is_part(function: &Function, index: usize, value: &Value) -> bool {
+    let argument = format!("{{{index}}}");
+    let scalar = matches!(value, Value::Integer(_) | Value::Float(_));
+    scalar && function.usage.as_ref().is_some_and(|usage| !usage.call.contains(&argument))
+}
+
 fn is_pointer(map: &Map, type_id: TypeId) -> bool {
     map.types.get(type_id).is_some_and(|of| matches!(of.kind, TypeKind::Pointer { .. }))
 }
@@ -116,7 +147,7 @@ fn roots(map: &Map, calls: &[Call], case: &TestCase) -> Vec<(String, Value)> {
             roots.push((format!("{}{}", input_wish(input), call.suffix), decoder.value(input.type_id, blob, 0)));
         }
     }
-    for (feed, values) in given(map, case) {
+    for (feed, values) in given(map, case).chain(given_to_objects(map, case)) {
         let value = |blob: &Blob| decoder.value(map.feeds[feed].type_id, blob, 0);
         roots.push((feed_wish(map, feed), Value::Array(values.iter().map(value).collect())));
     }
@@ -155,6 +186,8 @@ pub(super) struct Writer<'a> {
     pub body: Body,
     /// Statements that must wait until all objects are declared.
     pub later: Vec<String>,
+    /// Objects of C++.
+    pub made: Made,
 }
 
 impl Writer<'_> {
@@ -181,7 +214,7 @@ impl Writer<'_> {
     }
 
     /// The statements that had to wait.
-    fn write_later(&mut self) {
+    pub fn write_later(&mut self) {
         let later = std::mem::take(&mut self.later);
         self.body.lines.extend(later);
     }
@@ -236,6 +269,9 @@ impl Writer<'_> {
             let value = decoder.value(input.type_id, blob, 0);
             match (input.origin, local) {
                 (InputOrigin::Global, _) => self.set_global(input, &value),
+                (InputOrigin::Parameter(index), Some(_)) if is_part(call.function, index, &value) => {
+                    arguments.push(self.initializer(input.type_id, &value, ""));
+                }
                 (InputOrigin::Parameter(_), Some(local)) => {
                     let text = self.initializer(input.type_id, &value, local);
                     let line = format!("{} = {text};", declaration(&self.map.types, input.type_id, local));
@@ -251,9 +287,7 @@ impl Writer<'_> {
         let Some(usage) = &call.function.usage else {
             return format!("{}({})", call.function.name, arguments.join(", "));
         };
-        let before = usage.before.iter().map(|line| Usage::filled(line, &arguments));
-        self.body.lines.extend(before);
-        Usage::filled(&usage.call, &arguments)
+        self.prepare(usage, &arguments)
     }
 
     fn set_global(&mut self, input: &Input, value: &Value) {
@@ -334,7 +368,7 @@ impl Writer<'_> {
     }
 
     /// The initialiser of a value, when all objects are declared.
-    fn initializer(&mut self, type_id: TypeId, value: &Value, lvalue: &str) -> String {
+    pub fn initializer(&mut self, type_id: TypeId, value: &Value, lvalue: &str) -> String {
         self.all_declared(|writer| writer.value(type_id, value, lvalue))
     }
 

@@ -1,9 +1,10 @@
 //! A call with its inputs on one line, for messages.
 
-use branchwise_program::map::{InputOrigin, Map};
+use branchwise_program::map::{Feed, FeedOrigin, InputOrigin, Map};
 use branchwise_program::{FunctionId, TypeId};
 use branchwise_replay::{Blob, StreamContents, TestCase};
 
+use super::body::made;
 use super::initializer::Initializers;
 use super::literal::lines_of_text;
 use crate::values::{Decoder, Value};
@@ -18,9 +19,11 @@ const DEEPEST: usize = 3;
 pub fn input_line(map: &Map, case: &TestCase) -> String {
     let mut calls: Vec<String> =
         case.before.iter().map(|call| call_text(map, case, call.function, &call.inputs)).collect();
-    calls.push(call_text(map, case, case.function, &case.inputs));
+    let made = made(map, case);
+    calls.push(made.unwrap_or_else(|| call_text(map, case, case.function, &case.inputs)));
     let mut given = Vec::new();
-    for (feed, blobs) in map.feeds.values().zip(&case.feeds).filter(|(_, blobs)| !blobs.is_empty()) {
+    let shown = |feed: &Feed, blobs: &[Blob]| !blobs.is_empty() && feed.origin != FeedOrigin::Object;
+    for (feed, blobs) in map.feeds.values().zip(&case.feeds).filter(|(feed, blobs)| shown(feed, blobs)) {
         let values = blobs.iter().map(|blob| blob_text(map, case, feed.type_id, blob));
         given.push(format!("{} = {}", feed.name, values.collect::<Vec<_>>().join(", ")));
     }

@@ -9,12 +9,20 @@ pub fn integer(of: &Type, value: i128) -> String {
     match &of.kind {
         TypeKind::Enumeration { constants, .. } => {
             let named = constants.iter().find(|(_, constant)| *constant == value);
-            named.map_or_else(|| number(of, value), |(name, _)| name.clone())
+            named.map_or_else(|| unnamed_constant(of, value), |(name, _)| name.clone())
         }
         TypeKind::Integer { character: true, .. } => {
             character(of, value).unwrap_or_else(|| limit(of, value).unwrap_or_else(|| value.to_string()))
         }
         _ => number(of, value),
+    }
+}
+
+/// C++ makes no enumeration of a number; there its type is known by its name alone.
+fn unnamed_constant(of: &Type, value: i128) -> String {
+    match of.spelling.starts_with("enum ") {
+        true => number(of, value),
+        false => format!("static_cast<{}>({})", of.spelling, number(of, value)),
     }
 }
 
@@ -99,6 +107,11 @@ const LONGEST_LITERAL: usize = 90;
 pub fn lines_of_text(bytes: &[u8]) -> Vec<String> {
     let pieces = bytes.split_inclusive(|byte| *byte == b'\n').flat_map(|line| line.chunks(LONGEST_LITERAL));
     pieces.map(|piece| format!("\"{}\"", any_text(piece))).collect()
+}
+
+/// Any bytes as one expression.
+pub fn bytes(bytes: &[u8]) -> String {
+    lines_of_text(bytes).join(" ")
 }
 
 fn any_text(bytes: &[u8]) -> String {

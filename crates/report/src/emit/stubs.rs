@@ -40,6 +40,7 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
     let called = |function: &str| function.strip_prefix(GENERATED).unwrap_or(function).to_owned();
     match &map.feeds[feed].origin {
         FeedOrigin::AllocationFails => "allocation_fails".to_owned(),
+        FeedOrigin::Object => map.feeds[feed].name.clone(),
         FeedOrigin::StubResult { function } => format!("{}_results", called(function)),
         FeedOrigin::StubParameter { function, parameter } => {
             let stub = map.stubs.iter().find(|stub| stub.name == *function);
@@ -148,7 +149,7 @@ fn feeds_of<'m>(map: &'m Map, stub: &'m Stub) -> impl Iterator<Item = (FeedId, &
     let feeds = map.feeds.iter().map(|(id, feed)| (id, &feed.origin));
     feeds.filter(|(_, origin)| match origin {
         FeedOrigin::StubResult { function } | FeedOrigin::StubParameter { function, .. } => *function == stub.name,
-        FeedOrigin::AllocationFails => false,
+        FeedOrigin::AllocationFails | FeedOrigin::Object => false,
     })
 }
 
@@ -210,7 +211,7 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
                 lines.push(format!("if ({name})"));
                 lines.push(format!("    branchwise_take(&{variable}, {cast}{name}, sizeof *{name});"));
             }
-            FeedOrigin::AllocationFails => {}
+            FeedOrigin::AllocationFails | FeedOrigin::Object => {}
             FeedOrigin::StubResult { .. } => {
                 let result = result_name(stub);
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
@@ -237,9 +238,19 @@ pub fn reset(file: &FileReport) -> Vec<String> {
     feeds.chain(allocations).map(|feed| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
 }
 
+/// The values with which a test makes objects, by feed.
+pub fn given_to_objects<'a>(map: &'a Map, case: &'a TestCase) -> impl Iterator<Item = (FeedId, &'a [Blob])> {
+    let feeds = map.feeds.iter().zip(&case.feeds).filter(|((_, feed), _)| feed.origin == FeedOrigin::Object);
+    feeds.map(|((id, _), values)| (id, values.as_slice()))
+}
+
 /// The values that a test gives to stubs, by feed; of allocations, where one fails.
 pub fn given<'a>(map: &'a Map, case: &'a TestCase) -> impl Iterator<Item = (FeedId, &'a [Blob])> {
-    let feeds = map.feeds.iter().zip(&case.feeds).filter(|(_, values)| !values.is_empty());
+    let feeds = map
+        .feeds
+        .iter()
+        .zip(&case.feeds)
+        .filter(|((_, feed), values)| !values.is_empty() && feed.origin != FeedOrigin::Object);
     let fails = allocations::fails(map, case);
     let wanted = feeds.filter(move |((_, feed), _)| feed.origin != FeedOrigin::AllocationFails || fails);
     wanted.map(|((id, _), values)| (id, values.as_slice()))

@@ -1,0 +1,139 @@
+//! The part of a driver that makes the objects of a test, as its feeds say.
+
+use std::fmt::Write;
+
+use branchwise_program::FeedId;
+use branchwise_program::usage::{Blank, Calls, Construction, Container, Object, Step, Usage, filled};
+
+/// Writes what the steps of a usage do.
+pub(crate) struct Preparation {
+    text: String,
+    /// The object that the call itself ends.
+    destroyed: Option<usize>,
+}
+
+impl Preparation {
+    /// The statements before the call, none where it needs no objects, and the call.
+    pub fn of(usage: &Usage) -> (String, String) {
+        let call = match usage.destroys {
+            Some(number) => format!("__bw_end_of({})", pointer(number)),
+            None => expression(&usage.call),
+        };
+        if usage.steps.is_empty() {
+            return (String::new(), call);
+        }
+        let mut preparation = Preparation { text: String::new(), destroyed: usage.destroys };
+        preparation.line("__bw_objects __bw_all;");
+        preparation.line("__bw_objects_begin();");
+        let notes = [("called", &usage.called), ("constructed", &usage.constructed), ("left_out", &usage.left_out)];
+        for (what, names) in notes {
+            names.iter().for_each(|name| preparation.line(&format!("__bw_objects_{what}(\"{name}\");")));
+        }
+        preparation.steps(&usage.steps);
+        preparation.line("__bw_objects_end();");
+        (preparation.text, call)
+    }
+
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "    {line}");
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Value { feed, declared } => self.value(*feed, declared),
+                Step::Statement(text) => self.line(&expression(text)),
+                Step::Object(object) => self.object(object),
+                Step::Calls(calls) => self.calls(calls),
+                Step::Container(container) => self.container(container),
+            }
+        }
+    }
+
+    fn value(&mut self, feed: FeedId, declared: &str) {
+        let name = fed(feed);
+        self.line(&format!("{declared}{name}; __bw_feed(&{name}, {}, sizeof {name});", feed.0));
+    }
+
+    fn object(&mut self, object: &Object) {
+        let (number, last) = (object.number, object.ways.len() - usize::from(!object.may_be_null));
+        self.line(&format!("{} *{} = nullptr;", object.class, pointer(number)));
+        let Some(choice) = object.choice else {
+            return object.ways.iter().for_each(|way| self.construct(number, way));
+        };
+        self.value(choice, "unsigned char ");
+        for (index, way) in object.ways.iter().enumerate() {
+            self.branch(choice, index, index == last);
+            self.construct(number, way);
+            self.line("}");
+        }
+    }
+
+    /// The start of a way. One condition for each, because a switch without a marker is decided value by value.
+    fn branch(&mut self, choice: FeedId, index: usize, last: bool) {
+        let otherwise = if index > 0 { "else " } else { "" };
+        match last {
+            true => self.line(&format!("{otherwise}{{")),
+            false => self.line(&format!("{otherwise}if ({} == {index}) {{", fed(choice))),
+        }
+    }
+
+    fn construct(&mut self, number: usize, way: &Construction) {
+        let (name, class) = (pointer(number), &way.class);
+        self.line("{");
+        self.steps(&way.before);
+        let room = format!("__builtin_alloca_with_align(sizeof({class}), 8 * alignof({class}))");
+        let initializer = expression(&way.initializer);
+        self.line(&format!("{class} *__bw_made = ::new ({room}, __bw_here{{}}) {class}{initializer};"));
+        self.line(&format!("{name} = __bw_made;"));
+        if self.destroyed != Some(number) {
+            self.line("__bw_all.keep(__builtin_alloca(sizeof(__bw_kept)), __bw_made);");
+        }
+        self.line(&format!("{{ {class} *{name} = __bw_made; (void){name};"));
+        self.steps(&way.after);
+        self.line("} }");
+    }
+
+    fn calls(&mut self, Calls { choice, ways }: &Calls) {
+        self.line("for (unsigned __bw_n = 0; __bw_objects_more_calls(__bw_n); __bw_n++) {");
+        self.value(*choice, "unsigned char ");
+        self.line(&format!("if (!{0}) break;\n    {0}--;", fed(*choice)));
+        for (index, way) in ways.iter().enumerate() {
+            self.branch(*choice, index, index + 1 == ways.len());
+            self.steps(way);
+            self.line("}");
+        }
+        self.line("}");
+    }
+
+    fn container(&mut self, container: &Container) {
+        let Container { number, class, .. } = container;
+        let (before, initializer, after) = (Vec::new(), "{}".to_owned(), Vec::new());
+        self.line(&format!("{class} *{} = nullptr;", pointer(*number)));
+        self.construct(*number, &Construction { class: class.clone(), before, initializer, after });
+        self.line("for (unsigned __bw_n = 0; __bw_objects_more_elements(__bw_n); __bw_n++) {");
+        self.value(container.more, "unsigned char ");
+        self.line(&format!("if (!{}) break;", fed(container.more)));
+        self.steps(&container.element);
+        self.line(&expression(&container.add));
+        self.line("}");
+    }
+}
+
+fn pointer(number: usize) -> String {
+    format!("__bw_o{number}")
+}
+
+fn fed(feed: FeedId) -> String {
+    format!("__bw_f{}", feed.0)
+}
+
+/// A text of the usage in the driver: objects are known by pointers to them.
+fn expression(text: &str) -> String {
+    filled(text, |blank| match blank {
+        Blank::Input(index) => format!("__bw_a{index}"),
+        Blank::Fed(feed) => fed(feed),
+        Blank::Object(number) => format!("(*{})", pointer(number)),
+        Blank::Pointer(number) => pointer(number),
+    })
+}

@@ -1,0 +1,181 @@
+//! How a test of C++ makes what a call needs. Drivers and emitted tests are written from the same description.
+
+use std::collections::BTreeSet;
+
+use crate::FeedId;
+
+/// A call, after the steps that make its objects. See [`filled`] for what stands in the texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub steps: Vec<Step>,
+    pub call: String,
+    /// The object whose end is the call.
+    pub destroys: Option<usize>,
+    /// The classes of the objects that it makes and changes by calls.
+    pub called: BTreeSet<String>,
+    /// The classes of those that stay as they are constructed.
+    pub constructed: BTreeSet<String>,
+    /// Public methods that could change them and that no test can call yet.
+    pub left_out: BTreeSet<String>,
+    /// Parts of the one object that its state consists of, where a conclusion for any values of theirs is one for
+    /// every state.
+    pub state: Option<State>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Asks a feed for its next value, which the texts behind this step use.
+    Value {
+        feed: FeedId,
+        /// The start of a declaration of a variable that holds it.
+        declared: String,
+    },
+    Statement(String),
+    Object(Object),
+    Calls(Calls),
+    Container(Container),
+}
+
+/// An object, made in one of several ways.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Among the objects of the usage.
+    pub number: usize,
+    /// What a test may call it.
+    pub name: String,
+    /// The class by which the texts know it.
+    pub class: String,
+    /// Says in which way it is made, where there are several: the first for 0, the last for everything beyond.
+    pub choice: Option<FeedId>,
+    pub ways: Vec<Construction>,
+    /// Behind the last way there is no object, but a null pointer.
+    pub may_be_null: bool,
+}
+
+/// One way to make an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Construction {
+    pub class: String,
+    /// Steps that make what its constructor needs.
+    pub before: Vec<Step>,
+    /// What stands behind its name in a declaration.
+    pub initializer: String,
+    /// What is done with it before anybody else sees it.
+    pub after: Vec<Step>,
+}
+
+/// Calls of methods, as many as the test wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Calls {
+    /// Says which comes next: 0 none, 1 the first, the last for everything beyond.
+    pub choice: FeedId,
+    pub ways: Vec<Vec<Step>>,
+}
+
+/// A container of the standard library with as many elements as the test wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// Among the objects of the usage.
+    pub number: usize,
+    pub name: String,
+    pub class: String,
+    /// Says whether another element follows.
+    pub more: FeedId,
+    /// Steps that make an element.
+    pub element: Vec<Step>,
+    /// An element as a list in braces holds it.
+    pub listed: String,
+    /// The statement that adds it.
+    pub add: String,
+}
+
+/// Characters of strings are counted from here: where nothing else is said, they are letters and not null characters.
+pub const FIRST_CHARACTER: u8 = b'a';
+
+/// The members of an object by where they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// The object's number.
+    pub object: usize,
+    pub members: Vec<Member>,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub offset: u64,
+    pub size: u64,
+    pub feed: FeedId,
+}
+
+/// What is to be filled in.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Blank {
+    /// `{0}`: the input with this number.
+    Input(usize),
+    /// `{#0}`: the value that this feed gave last.
+    Fed(FeedId),
+    /// `{@0}`: the object with this number.
+    Object(usize),
+    /// `{&0}`: a pointer to it.
+    Pointer(usize),
+}
+
+/// A text of a usage with its blanks filled in. What an address points to is the object itself: no `*&object`.
+pub fn filled(text: &str, mut fill: impl FnMut(Blank) -> String) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let (before, behind) = rest.split_at(at);
+        result += before;
+        match blank(behind) {
+            Some((blank, length)) => {
+                let text = fill(blank);
+                match text.strip_prefix('&').filter(|_| result.ends_with('*')) {
+                    Some(object) => result.replace_range(result.len() - 1.., object),
+                    None => result += &text,
+                }
+                rest = &behind[length..];
+            }
+            None => {
+                result.push('{');
+                rest = &behind[1..];
+            }
+        }
+    }
+    result + rest
+}
+
+/// The blank that a text begins with, and its length.
+fn blank(text: &str) -> Option<(Blank, usize)> {
+    let end = text.find('}')?;
+    let inside = &text[1..end];
+    let number = inside.trim_start_matches(['#', '@', '&']);
+    let sign = &inside[..inside.len() - number.len()];
+    let number: usize = number.parse().ok()?;
+    let blank = match sign {
+        "" => Blank::Input(number),
+        "#" => Blank::Fed(FeedId(number as u32)),
+        "@" => Blank::Object(number),
+        "&" => Blank::Pointer(number),
+        _ => return None,
+    };
+    Some((blank, end + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blank, filled};
+
+    #[test]
+    fn blanks_are_filled_and_other_braces_stay() {
+        let fill = |blank: Blank| format!("<{blank:?}>");
+        assert_eq!(
+            filled("{@1}.add({0}, {#2}, {&3}); T t{}; {x}", fill),
+            "<Object(1)>.add(<Input(0)>, <Fed(#2)>, <Pointer(3)>); T t{}; {x}".replace("#2", &fed(2))
+        );
+    }
+
+    fn fed(number: u32) -> String {
+        format!("{:?}", crate::FeedId(number))
+    }
+}

@@ -1,0 +1,185 @@
+//! How a test of C++ makes its objects: the steps that its driver took, one after the other, as a person writes them.
+
+use std::collections::BTreeMap;
+
+use branchwise_program::FeedId;
+use branchwise_program::usage::{Blank, Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage, filled};
+use branchwise_replay::Blob;
+
+use super::body::Writer;
+use super::declare::declaration;
+use super::literal;
+use crate::values::{Decoder, Value};
+
+/// What the steps of a test have made so far.
+#[derive(Debug, Default)]
+pub struct Made {
+    /// How many values of each feed are taken.
+    taken: BTreeMap<FeedId, usize>,
+    /// What each feed gave last.
+    fed: BTreeMap<FeedId, String>,
+    /// Objects of the present call, as expressions; `None` where there is none but a null pointer.
+    objects: BTreeMap<usize, Option<String>>,
+    /// The one that the call ends.
+    destroyed: Option<usize>,
+    /// How many lists of elements are being written: strings in them need no names.
+    listing: usize,
+}
+
+impl Writer<'_> {
+    /// Makes what a call needs; returns the call.
+    pub fn prepare(&mut self, usage: &Usage, arguments: &[String]) -> String {
+        self.made.objects.clear();
+        self.made.destroyed = usage.destroys;
+        self.steps(&usage.steps, arguments);
+        match usage.destroys {
+            Some(number) => format!("delete {}", self.pointer(number)),
+            None => self.filled(&usage.call, arguments),
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step], arguments: &[String]) {
+        for step in steps {
+            match step {
+                Step::Value { feed, .. } => self.fed_value(*feed),
+                Step::Statement(text) => {
+                    let line = self.filled(text, arguments);
+                    self.body.lines.push(line);
+                }
+                Step::Object(object) => self.object(object, arguments),
+                Step::Calls(calls) => self.calls_on_object(calls, arguments),
+                Step::Container(container) => self.container(container, arguments),
+            }
+        }
+    }
+
+    fn filled(&self, text: &str, arguments: &[String]) -> String {
+        filled(text, |blank| match blank {
+            Blank::Input(index) => arguments.get(index).cloned().unwrap_or_default(),
+            Blank::Fed(feed) => self.made.fed.get(&feed).cloned().unwrap_or_default(),
+            Blank::Object(number) => self.made.objects.get(&number).cloned().flatten().unwrap_or_default(),
+            Blank::Pointer(number) => self.pointer(number),
+        })
+    }
+
+    fn pointer(&self, number: usize) -> String {
+        match self.made.objects.get(&number).and_then(Option::as_ref) {
+            Some(object) => match object.strip_prefix("(*").and_then(|rest| rest.strip_suffix(')')) {
+                Some(pointer) => pointer.to_owned(),
+                None => format!("&{object}"),
+            },
+            None => "nullptr".to_owned(),
+        }
+    }
+
+    /// The next value of a feed: zeros after the last.
+    fn take(&mut self, feed: FeedId) -> Blob {
+        let taken = self.made.taken.entry(feed).or_default();
+        let values = self.case.feeds.get(feed.0 as usize);
+        let value = values.and_then(|values| values.get(*taken)).cloned();
+        *taken += 1;
+        let size = self.map.types[self.map.feeds[feed].type_id].size;
+        value.unwrap_or_else(|| Blob::of_bytes(vec![0; size as usize]))
+    }
+
+    fn chosen(&mut self, feed: FeedId) -> usize {
+        self.take(feed).bytes.first().copied().unwrap_or(0).into()
+    }
+
+    /// A value as an expression; a structure needs a name.
+    fn fed_value(&mut self, feed: FeedId) {
+        let type_id = self.map.feeds[feed].type_id;
+        let blob = self.take(feed);
+        let value = Decoder { types: &self.map.types }.value(type_id, &blob, 0);
+        let text = match value {
+            Value::Record { .. } | Value::Array(_) | Value::Opaque => {
+                let name = self.names.fresh(&self.map.feeds[feed].name);
+                let text = self.initializer(type_id, &value, &name);
+                self.body.lines.push(format!("{} = {text};", declaration(&self.map.types, type_id, &name)));
+                self.write_later();
+                name
+            }
+            value => self.initializer(type_id, &value, ""),
+        };
+        self.made.fed.insert(feed, text);
+    }
+
+    fn object(&mut self, object: &Object, arguments: &[String]) {
+        let chosen = object.choice.map_or(0, |choice| self.chosen(choice));
+        let way = match object.ways.get(chosen) {
+            None if object.may_be_null => {
+                self.made.objects.insert(object.number, None);
+                return;
+            }
+            None => object.ways.last(),
+            way => way,
+        };
+        if let Some(way) = way {
+            self.construct(object, way, arguments);
+        }
+    }
+
+    fn construct(&mut self, object: &Object, way: &Construction, arguments: &[String]) {
+        self.steps(&way.before, arguments);
+        let name = self.names.fresh(&object.name);
+        let (class, initializer) = (&way.class, self.filled(&way.initializer, arguments));
+        let (line, expression) = match self.made.destroyed == Some(object.number) {
+            true => (format!("auto *{name} = new {class}{initializer};"), format!("(*{name})")),
+            false => (format!("{class} {name}{initializer};"), name),
+        };
+        self.body.lines.push(line);
+        self.made.objects.insert(object.number, Some(expression));
+        self.steps(&way.after, arguments);
+    }
+
+    fn calls_on_object(&mut self, Calls { choice, ways }: &Calls, arguments: &[String]) {
+        loop {
+            let chosen = self.chosen(*choice);
+            let Some(index) = chosen.checked_sub(1) else { return };
+            let Some(way) = ways.get(index).or(ways.last()) else { return };
+            self.steps(way, arguments);
+        }
+    }
+
+    /// `std::vector<int> values{1, 2};`, `std::string text{"a,b"};`
+    fn container(&mut self, container: &Container, arguments: &[String]) {
+        let mut listed = Vec::new();
+        let mut characters = Vec::new();
+        while self.chosen(container.more) != 0 {
+            match container.element.as_slice() {
+                [Step::Value { feed, .. }] if container.class == TEXT => {
+                    let bytes = self.take(*feed).bytes.into_iter();
+                    characters.extend(bytes.map(|byte| byte.wrapping_add(FIRST_CHARACTER)));
+                }
+                element => {
+                    self.made.listing += 1;
+                    self.steps(element, arguments);
+                    self.made.listing -= 1;
+                    listed.push(self.filled(&container.listed, arguments));
+                }
+            }
+        }
+        let class = &container.class;
+        let list = if class == TEXT { text(&characters) } else { listed.join(", ") };
+        let expression = if self.made.listing > 0 && class == TEXT {
+            format!("{class}{{{list}}}")
+        } else {
+            let name = self.names.fresh(&container.name);
+            let list = if list.is_empty() { list } else { format!("{{{list}}}") };
+            self.body.lines.push(format!("{class} {name}{list};"));
+            name
+        };
+        self.made.objects.insert(container.number, Some(expression));
+    }
+}
+
+const TEXT: &str = "std::string";
+
+/// What a string is made of.
+fn text(characters: &[u8]) -> String {
+    match characters {
+        [] => String::new(),
+        _ if characters.contains(&0) => format!("{}, {}", literal::bytes(characters), characters.len()),
+        _ => literal::bytes(characters),
+    }
+}
