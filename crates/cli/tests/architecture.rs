@@ -9,7 +9,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("program", &[]),
     ("constraints", &[]),
     ("frontend", &["program"]),
-    ("facts", &["program"]),
+    ("facts", &["program", "constraints"]),
     ("goals", &["program"]),
     ("search", &["program", "goals"]),
     ("symbolic", &["program", "constraints"]),

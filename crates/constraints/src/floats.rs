@@ -79,6 +79,19 @@ impl FloatOp {
         }
     }
 
+    /// What a function of `math.h` computes, and the width of its floats, if the library is there. Most of the exact ones
+    /// arrive as instructions, but not if the compiler was told to know no functions.
+    pub fn of_function(name: &str) -> Option<(Self, u32)> {
+        if let Some((function, width)) = MathFunction::named(name) {
+            return Some((FloatOp::Library(function), width));
+        }
+        let (stem, width) = match name.strip_suffix('f').filter(|stem| exact_function(stem).is_some()) {
+            Some(stem) => (stem, 32),
+            None => (name, 64),
+        };
+        exact_function(stem).map(|op| (op, width))
+    }
+
     pub fn is_comparison(self) -> bool {
         matches!(self, FloatOp::Equal | FloatOp::Less | FloatOp::LessOrEqual | FloatOp::Unordered)
     }
@@ -109,6 +122,19 @@ impl FloatOp {
             FloatOp::Library(function) => function.name(),
         }
     }
+}
+
+fn exact_function(name: &str) -> Option<FloatOp> {
+    Some(match name {
+        "sqrt" => FloatOp::Sqrt,
+        "floor" => FloatOp::Floor,
+        "ceil" => FloatOp::Ceil,
+        "trunc" => FloatOp::Trunc,
+        "round" => FloatOp::RoundAway,
+        "rint" | "nearbyint" | "roundeven" => FloatOp::RoundEven,
+        "fma" => FloatOp::FusedMultiplyAdd,
+        _ => return None,
+    })
 }
 
 /// The value of an operator on operands of width `from`, with a result of width `to`.

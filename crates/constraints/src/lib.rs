@@ -29,7 +29,10 @@ pub use display::Displayed;
 pub use floats::{FloatOp, float_value};
 pub use formula::Formula;
 pub use hash::{FastHasher, FastMap};
-pub use layers::{Bounds, BoxTactics, Filtering, QueryLog, SplittingOrder, Traversal, bounds, excluded_by_bounds};
+pub use layers::{
+    Bounds, BoxTactics, Filtering, FloatRange, FloatRelation, QueryLog, SplittingOrder, Traversal, bounds,
+    excluded_by_bounds,
+};
 pub use library::MathFunction;
 pub use model::{Evaluator, Model, evaluate, holds};
 pub use smt::{ExternalSolver, Workers, smt_worker_main};

@@ -6,6 +6,7 @@ use branchwise_program::GlobalId;
 use branchwise_program::code::{Code, Initializer, Operand};
 
 use crate::number::Number;
+use crate::thresholds::Thresholds;
 use crate::value::{ObjectId, Targets, Value};
 
 /// So many elements of an initial image are joined to one.
@@ -263,7 +264,7 @@ impl Contents {
         self.merge(code, other, Value::join)
     }
 
-    pub(crate) fn widen(&self, code: &Code, next: &Contents, thresholds: &[i128]) -> Contents {
+    pub(crate) fn widen(&self, code: &Code, next: &Contents, thresholds: &Thresholds) -> Contents {
         self.merge(code, next, |old, new| old.widen(new, thresholds))
     }
 

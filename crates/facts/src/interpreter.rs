@@ -11,6 +11,7 @@ use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::observed::Observed;
 use crate::state::State;
+use crate::thresholds::Thresholds;
 use crate::value::{ObjectId, Targets, Value};
 
 /// A loop's head is widened from this visit on, and without thresholds from the other on.
@@ -352,9 +353,10 @@ impl<'i, 'p> Run<'i, 'p> {
 
     fn widened(&mut self, block: BlockId, next: States) -> States {
         let visits = self.visits[block];
+        let none = Thresholds::default();
         let thresholds = match visits {
-            WIDENED_TO_THE_END_FROM.. => &[][..],
-            _ => &self.layout.thresholds[..],
+            WIDENED_TO_THE_END_FROM.. => &none,
+            _ => &self.layout.thresholds,
         };
         let old = &self.states[block];
         let crowded = self.crowded.contains(&block);

@@ -6,10 +6,7 @@ use branchwise_program::code::{Callee, Code, Function, Instruction, Operand, Ter
 use branchwise_program::graph::BlockOrder;
 use branchwise_program::{BlockId, IdVec, RegisterId};
 
-use crate::number::signed;
-
-/// More constants than this are no help.
-const MOST_THRESHOLDS: usize = 96;
+use crate::thresholds::Thresholds;
 
 pub(crate) struct Layout {
     pub order: BlockOrder,
@@ -19,8 +16,8 @@ pub(crate) struct Layout {
     pub live: IdVec<BlockId, BTreeSet<RegisterId>>,
     /// Where each register is written, if it is not by edges.
     pub definitions: BTreeMap<RegisterId, (BlockId, usize)>,
-    /// Constants of the function and their neighbours, in ascending order.
-    pub thresholds: Vec<i128>,
+    /// Constants of the function.
+    pub thresholds: Thresholds,
     /// Registers whose constants are worth a state each: results of calls, and what edges write.
     pub telling: BTreeSet<RegisterId>,
 }
@@ -39,7 +36,7 @@ impl Layout {
         Layout {
             live: liveness(function, &blocks),
             definitions,
-            thresholds: thresholds(function),
+            thresholds: Thresholds::of(function),
             telling: telling(code, function, &order),
             order,
             blocks,
@@ -96,35 +93,6 @@ fn register(operand: &Operand) -> Option<RegisterId> {
         Operand::Register(register) => Some(*register),
         _ => None,
     }
-}
-
-fn thresholds(function: &Function) -> Vec<i128> {
-    let mut constants = BTreeSet::from([0]);
-    let mut add = |operand: &Operand| {
-        if let Operand::Constant(bits) = operand
-            && *bits <= u128::from(u64::MAX)
-        {
-            // The width of an operand is not told: a small number, or one that is small with a sign of 32 or 64 bits.
-            constants.insert(*bits as i128);
-            let readings = [signed(*bits as u64, 64), signed(*bits as u64, 32)];
-            constants.extend(readings.map(i128::from));
-        }
-    };
-    for block in function.blocks.values() {
-        block.instructions.iter().for_each(|instruction| instruction.for_each_operand(&mut add));
-        block.terminator.for_each_operand(&mut add);
-        if let Terminator::Switch { cases, .. } = &block.terminator {
-            cases.iter().for_each(|(case, _)| add(&Operand::Constant(*case)));
-        }
-    }
-    let mut all: Vec<i128> = constants.iter().flat_map(|constant| [constant - 1, *constant, constant + 1]).collect();
-    all.sort_unstable();
-    all.dedup();
-    // The small ones bound loops.
-    all.sort_by_key(|threshold| threshold.unsigned_abs());
-    all.truncate(MOST_THRESHOLDS);
-    all.sort_unstable();
-    all
 }
 
 /// Not what a loop changes: that would be a state for each iteration.

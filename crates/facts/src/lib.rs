@@ -1,6 +1,7 @@
 //! Facts about all executions of the code, whatever the number of iterations: an abstract interpretation.
 //!
-//! A value is a set of integers (bounds, a congruence, single members) with the objects that it may point to; memory is
+//! A value is a set of integers (bounds, a congruence, single members) or of floats (bounds, NaN) with the objects that it
+//! may point to; memory is
 //! followed object by object as long as its address is. Blocks are interpreted until nothing changes, loops are widened
 //! to the constants of their function, calls are followed with what the caller knows. What is not followed may be
 //! anything, so that an outcome which the interpretation does not come to is one that no execution takes. Executions are
@@ -9,6 +10,7 @@
 
 mod calls;
 mod contents;
+mod floats;
 mod interpreter;
 mod layout;
 mod memory;
@@ -16,6 +18,7 @@ mod number;
 mod observed;
 mod restrict;
 mod state;
+mod thresholds;
 mod unit;
 mod value;
 mod walk;

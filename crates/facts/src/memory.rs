@@ -8,6 +8,7 @@ use branchwise_program::code::Code;
 
 use crate::contents::Contents;
 use crate::number::Number;
+use crate::thresholds::Thresholds;
 use crate::value::{ObjectId, Targets, Value};
 
 /// An object that is not listed may hold anything, unless it is constant.
@@ -179,7 +180,7 @@ impl Memory {
         self.merge(code, other, |old, new| old.join(code, new))
     }
 
-    pub(crate) fn widen(&self, code: &Code, next: &Memory, thresholds: &[i128]) -> Memory {
+    pub(crate) fn widen(&self, code: &Code, next: &Memory, thresholds: &Thresholds) -> Memory {
         self.merge(code, next, |old, new| old.widen(code, new, thresholds))
     }
 

@@ -1,14 +1,23 @@
-//! Sets of integers of one width: bounds of both readings, a congruence, and the members themselves where they are few.
+//! Sets of integers of one width: bounds of both readings, a congruence, and the members themselves where they are few;
+//! of floats the bounds in their order too.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use branchwise_constraints::FloatRange;
 use branchwise_program::code::Width;
+
+use crate::thresholds::Thresholds;
 
 mod arithmetic;
 mod compare;
+mod float;
+#[cfg(test)]
+mod float_tests;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use float::look_like_floats;
 
 /// Above this many members only bounds and congruence are kept.
 const FEW: usize = 16;
@@ -31,6 +40,8 @@ pub(crate) struct Number {
     remainder: u64,
     /// All members in ascending order, if they are few.
     few: Option<Box<[u64]>>,
+    /// Of what is known to be a float: bounds of what the bits mean, unless they are any.
+    float: Option<FloatRange>,
 }
 
 impl Number {
@@ -45,6 +56,7 @@ impl Number {
             modulus: 1,
             remainder: 0,
             few: None,
+            float: None,
         };
         // A bit is one of two values.
         if width == 1 { Number::one_of(1, [0, 1]).unwrap_or(all) } else { all }
@@ -63,6 +75,8 @@ impl Number {
         let (&low, &high) = (members.first()?, members.last()?);
         let modulus = members.iter().fold(0, |modulus, member| gcd(modulus, member - low));
         let readings = members.iter().map(|&member| signed(member, width));
+        let many_floats = members.len() > FEW && look_like_floats(members.iter().copied(), width);
+        let floats = members.iter().filter(|_| many_floats).map(|&member| FloatRange::of_constant(member, width));
         Some(Number {
             width,
             low,
@@ -71,6 +85,7 @@ impl Number {
             most: readings.max()?,
             modulus,
             remainder: if modulus == 0 { low } else { low % modulus },
+            float: floats.reduce(FloatRange::join),
             few: (members.len() <= FEW).then(|| members.into_iter().collect()),
         })
     }
@@ -124,7 +139,8 @@ impl Number {
             || (self.few.as_deref().is_none_or(|few| few.binary_search(&bits).is_ok())
                 && (self.low..=self.high).contains(&bits)
                 && (self.least..=self.most).contains(&reading)
-                && is_congruent(bits, self.modulus, self.remainder))
+                && is_congruent(bits, self.modulus, self.remainder)
+                && self.float.is_none_or(|float| float.has_pattern(bits)))
     }
 
     fn without_members(self) -> Self {
@@ -133,7 +149,13 @@ impl Number {
     }
 
     /// Lets every part say what the others imply; `None` if nothing is left.
-    fn normal(mut self) -> Option<Self> {
+    fn normal(self) -> Option<Self> {
+        let is_float = self.float.is_some();
+        let normal = self.agreeing()?;
+        Some(if is_float { normal.taken_for_float() } else { normal })
+    }
+
+    fn agreeing(mut self) -> Option<Self> {
         if !self.is_followed() {
             return Some(Number::any(self.width));
         }
@@ -146,6 +168,7 @@ impl Number {
         }
         loop {
             let before = (self.low, self.high, self.least, self.most);
+            self.exchange_float()?;
             self.exchange_bounds()?;
             self.round_to_congruence()?;
             if before == (self.low, self.high, self.least, self.most) {
@@ -203,10 +226,11 @@ impl Number {
         if self == other || !self.is_followed() {
             return self.clone();
         }
+        let float = self.joined_float(other);
         if let (Some(left), Some(right)) = (&self.few, &other.few)
             && let Some(both) = Number::one_of(self.width, left.iter().chain(right).copied())
         {
-            return both;
+            return Number { float: float.or(both.float), ..both }.without_needless_float();
         }
         let apart = self.remainder.abs_diff(other.remainder);
         let modulus = gcd(gcd(self.modulus, other.modulus), apart);
@@ -219,6 +243,7 @@ impl Number {
             modulus,
             remainder: if modulus == 0 { self.remainder } else { self.remainder % modulus },
             few: None,
+            float,
         };
         joined.normal().unwrap_or_else(|| Number::any(self.width))
     }
@@ -228,8 +253,10 @@ impl Number {
         if !self.is_followed() {
             return Some(self.clone());
         }
+        let is_float = self.float.is_some() || other.float.is_some();
         if let Some(few) = &self.few {
-            return Number::one_of(self.width, few.iter().copied().filter(|&member| other.contains(member)));
+            let common = Number::one_of(self.width, few.iter().copied().filter(|&member| other.contains(member)))?;
+            return Some(if is_float { common.taken_for_float() } else { common });
         }
         if other.few.is_some() {
             return other.meet(self);
@@ -248,17 +275,22 @@ impl Number {
             modulus: finer.modulus,
             remainder: finer.remainder,
             few: None,
+            float: if is_float { Some(self.as_float().common(other.as_float())?) } else { None },
         }
         .normal()
     }
 
     /// An upper bound of both from which only finitely many steps lead up: a bound that moves goes on to the next of
-    /// the thresholds (in ascending order, read with a sign and without), or to the end if there are none.
-    pub(crate) fn widen(&self, next: &Number, thresholds: &[i128]) -> Number {
+    /// the thresholds (read with a sign and without), or to the end if there are none.
+    pub(crate) fn widen(&self, next: &Number, thresholds: &Thresholds) -> Number {
         let joined = self.join(next);
         if joined == *self || !self.is_followed() {
             return joined;
         }
+        if joined.float.is_some() || self.float.is_some() {
+            return self.widened_float(&joined, &thresholds.floats);
+        }
+        let thresholds = &thresholds.integers;
         let is_threshold = |&member: &u64| {
             let reading = i128::from(signed(member, self.width));
             thresholds.binary_search(&reading).is_ok() || thresholds.binary_search(&i128::from(member)).is_ok()
@@ -294,6 +326,9 @@ impl Number {
 impl fmt::Display for Number {
     /// What is known of a value, as a phrase that follows "is".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(float) = self.float {
+            return f.write_str(&float::describe(float, self.few()));
+        }
         let any = Number::any(self.width);
         let readings: Vec<String> = match &self.few {
             Some(few) => {

@@ -21,7 +21,7 @@ impl Run<'_, '_> {
         self.hold(state, CompareOp::Ne, [operand, &constant_operand(constant)], constant.width(), LONGEST_CHAIN)
     }
 
-    fn restrict_within(&self, state: &mut State, operand: &Operand, allowed: &Number, chain: usize) -> bool {
+    pub(crate) fn restrict_within(&self, state: &mut State, operand: &Operand, allowed: &Number, chain: usize) -> bool {
         let value = self.value(state, operand, allowed.width());
         let Some(number) = value.number.meet(allowed) else { return false };
         let Operand::Register(register) = operand else { return true };
@@ -73,12 +73,17 @@ impl Run<'_, '_> {
             },
             Some(Instruction::MarkCondition { value, .. }) => match number.as_constant() {
                 Some(0) => self.restrict_within(state, value, &Number::constant(32, 0), chain),
-                Some(_) => self.hold(state, CompareOp::Ne, [value, &Operand::Constant(0)], 32, chain),
-                None => true,
+                _ if number.contains(0) => true,
+                _ => self.hold(state, CompareOp::Ne, [value, &Operand::Constant(0)], 32, chain),
             },
             Some(Instruction::Binary(binary)) => {
                 self.before_binary(state, binary.op, [&binary.left, &binary.right], number, chain)
             }
+            Some(Instruction::Float(float)) => self.before_float(state, float, number, chain),
+            None => match state.brought(register) {
+                Some(from) => self.restrict_within(state, &Operand::Register(from), number, chain),
+                None => true,
+            },
             _ => true,
         }
     }
@@ -108,6 +113,10 @@ impl Run<'_, '_> {
                 };
                 let before = Number::binary(inverse, number, &Number::constant(width, *bits));
                 before.is_none_or(|before| self.restrict_within(state, left, &before, chain))
+            }
+            (BinaryOp::And, Operand::Constant(bits)) if number.is_float() && *bits == u128::from(mask(width) >> 1) => {
+                let before = self.value(state, left, width).number.before_absolute(number);
+                before.is_some_and(|before| self.restrict_within(state, left, &before, chain))
             }
             (BinaryOp::And, _) if width == 1 && number.as_constant() == Some(1) => {
                 [left, right].iter().all(|side| self.restrict_within(state, side, number, chain))

@@ -7,6 +7,7 @@ use branchwise_program::{RegisterId, code};
 
 use crate::memory::Memory;
 use crate::number::Number;
+use crate::thresholds::Thresholds;
 use crate::value::{ObjectId, Value};
 
 /// A register that is not listed may hold anything.
@@ -18,6 +19,9 @@ pub(crate) struct State {
     mirrors: BTreeMap<RegisterId, Place>,
     /// Registers that hold the same as a parameter of the function, which nothing changes while it runs.
     copies: BTreeMap<RegisterId, RegisterId>,
+    /// What the edge into this block wrote, and the register that it wrote, while nothing else has been written since: `a`
+    /// of `a && b` is a constant on one edge, and `b` is what the other brings.
+    brought: Option<(RegisterId, RegisterId)>,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -53,7 +57,22 @@ impl State {
     pub(crate) fn set(&mut self, register: RegisterId, value: Value) {
         self.mirrors.remove(&register);
         self.copies.remove(&register);
+        self.brought = None;
         self.registers.insert(register, value);
+    }
+
+    pub(crate) fn leave_block(&mut self) {
+        self.brought = None;
+    }
+
+    /// The edge wrote nothing but this register, from the other.
+    pub(crate) fn bring(&mut self, register: RegisterId, from: RegisterId) {
+        self.brought = Some((register, from));
+    }
+
+    /// The register that the edge into this block wrote to this one.
+    pub(crate) fn brought(&self, register: RegisterId) -> Option<RegisterId> {
+        self.brought.filter(|(to, _)| *to == register).map(|(_, from)| from)
     }
 
     /// The register holds what the parameter holds.
@@ -73,7 +92,18 @@ impl State {
         let same_register =
             matches!((left, right), (Operand::Register(left), Operand::Register(right)) if left == right);
         let parameter = self.parameter(function, left);
-        same_register || parameter.is_some() && parameter == self.parameter(function, right)
+        same_register
+            || self.are_mirrors(left, right)
+            || parameter.is_some() && parameter == self.parameter(function, right)
+    }
+
+    /// Whether two registers hold what stands at one place.
+    fn are_mirrors(&self, left: &Operand, right: &Operand) -> bool {
+        let place = |operand: &Operand| match operand {
+            Operand::Register(register) => self.mirrored(*register),
+            _ => None,
+        };
+        place(left).is_some() && place(left) == place(right)
     }
 
     pub(crate) fn mirror(&mut self, register: RegisterId, place: Place) {
@@ -120,7 +150,7 @@ impl State {
         self.merge(other, memory, Value::join)
     }
 
-    pub(crate) fn widen(&self, code: &code::Code, next: &State, thresholds: &[i128]) -> State {
+    pub(crate) fn widen(&self, code: &code::Code, next: &State, thresholds: &Thresholds) -> State {
         let memory = self.memory.widen(code, &next.memory, thresholds);
         self.merge(next, memory, |old, new| old.widen(new, thresholds))
     }
@@ -136,6 +166,7 @@ impl State {
         State {
             registers: both.collect(),
             memory,
+            brought: self.brought.filter(|brought| other.brought == Some(*brought)),
             mirrors: mirrors.map(|(register, place)| (*register, *place)).collect(),
             copies: copies.map(|(register, parameter)| (*register, *parameter)).collect(),
         }

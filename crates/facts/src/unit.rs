@@ -12,6 +12,7 @@ use crate::contents::Contents;
 use crate::interpreter::{Arguments, Exit, Found, Interpreter, Outcome, Stop};
 use crate::memory::Memory;
 use crate::observed::{Compared, Observed};
+use crate::thresholds::Thresholds;
 use crate::value::{ObjectId, Targets};
 
 /// Steps for one unit; for one function that may be called before it, each time that is interpreted; and for all of those.
@@ -170,7 +171,7 @@ impl Callers<'_, '_> {
     fn stable(&mut self) -> Found<Memory> {
         let code = &self.facts.program.code;
         let mut memory = self.first.clone();
-        let mut thresholds: Option<Vec<i128>> = None;
+        let mut thresholds: Option<Thresholds> = None;
         for round in 0..MOST_ROUNDS {
             let left = self.left_behind(&memory)?;
             if !self.stopped.is_empty() {
@@ -189,16 +190,12 @@ impl Callers<'_, '_> {
         Ok(crate::interpreter::anything(code))
     }
 
-    fn thresholds(&self) -> Vec<i128> {
-        let mut interpreter = Interpreter::new(self.facts.program, self.states, MOST_WORK, self.interrupt);
-        let mut all: Vec<i128> = Vec::new();
-        for (id, function) in self.facts.program.code.functions.iter() {
-            if !function.is_declaration() && !function.library {
-                all.extend(&interpreter.layout(id).thresholds);
-            }
+    fn thresholds(&self) -> Thresholds {
+        let functions = self.facts.program.code.functions.values();
+        let mut all = Thresholds::default();
+        for function in functions.filter(|function| !function.is_declaration() && !function.library) {
+            all.add(&Thresholds::of(function));
         }
-        all.sort_unstable();
-        all.dedup();
         all
     }
 

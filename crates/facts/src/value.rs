@@ -6,6 +6,7 @@ use branchwise_program::code::{Code, Width};
 use branchwise_program::{CodeFunctionId, GlobalId, RegisterId};
 
 use crate::number::Number;
+use crate::thresholds::Thresholds;
 
 /// A thing that pointers point to. No function is on the stack of calls twice, so that a stack object is known by the
 /// register that gets its address.
@@ -82,7 +83,7 @@ impl Value {
         Value { number: self.number.join(&other.number), targets }
     }
 
-    pub(crate) fn widen(&self, next: &Value, thresholds: &[i128]) -> Value {
+    pub(crate) fn widen(&self, next: &Value, thresholds: &Thresholds) -> Value {
         let mut targets = self.targets.clone();
         targets.merge(&next.targets, |old, new| old.widen(new, thresholds));
         Value { number: self.number.widen(&next.number, thresholds), targets }

@@ -1,7 +1,8 @@
 //! What the instructions of a block make of states.
 
 use branchwise_program::code::{
-    Address, BinaryOp, Block, Cast, CastOp, Compare, CompareOp, Edge, Instruction, Operand, Terminator, Width,
+    Address, BinaryOp, Block, Cast, CastOp, Compare, CompareOp, Edge, Float, FloatOp, Instruction, Operand, Terminator,
+    Width,
 };
 use branchwise_program::map::{Event, LabelValues, MarkerKind};
 use branchwise_program::{BlockId, MarkerId, RegisterId};
@@ -83,9 +84,14 @@ impl Run<'_, '_> {
             let value = self.value(&state, operand, self.function.registers[*out]);
             (*out, value, state.parameter(self.function, operand))
         });
-        for (out, value, parameter) in brought.collect::<Vec<_>>() {
+        let brought: Vec<_> = brought.collect();
+        state.leave_block();
+        for (out, value, parameter) in brought {
             state.set(out, value);
             parameter.into_iter().for_each(|parameter| state.copy(out, parameter));
+        }
+        if let [(out, Operand::Register(from))] = edge.copies[..] {
+            state.bring(out, from);
         }
         state
     }
@@ -134,7 +140,7 @@ impl Run<'_, '_> {
             }
             Instruction::Compare(compare) => self.compare(state, compare),
             Instruction::Cast(cast) => self.cast(state, cast),
-            Instruction::Float(float) => state.set(float.out, Value::plain(Number::any(float.to))),
+            Instruction::Float(float) => self.float(state, float),
             Instruction::Select { out, width, condition, then, otherwise } => {
                 let value = self.select(state, *width, condition, [then, otherwise]);
                 state.set(*out, value);
@@ -393,6 +399,10 @@ impl Run<'_, '_> {
                 Some(Instruction::Compare(compare)) => {
                     let side = |operand| self.value(state, operand, compare.width).number;
                     return Compared { left: side(&compare.left), right: Some(side(&compare.right)) };
+                }
+                Some(Instruction::Float(Float { op: FloatOp::Compare(_), from, operands, .. })) => {
+                    let side = |operand| self.value(state, operand, *from).number.taken_for_float();
+                    return Compared { left: side(&operands[0]), right: operands.get(1).map(side) };
                 }
                 _ => break,
             }

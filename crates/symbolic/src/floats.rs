@@ -106,7 +106,7 @@ impl Executor<'_, '_> {
     /// The value of a call of a function of `math.h`, if it is one with its usual types.
     pub(crate) fn call_mathematics(&mut self, callee: CodeFunctionId, arguments: &[Value]) -> Step<Option<Value>> {
         let function = &self.code.functions[callee];
-        let Some((op, width)) = mathematics(&function.name) else { return Ok(self.rounded(callee, arguments)) };
+        let Some((op, width)) = TermOp::of_function(&function.name) else { return Ok(self.rounded(callee, arguments)) };
         let widths = function.parameters.iter().map(|&parameter| function.registers[parameter]);
         if function.results != [width] || !widths.eq(std::iter::repeat_n(width, op.arity())) {
             return Ok(None);
@@ -141,32 +141,6 @@ fn rounding(name: &str) -> Option<(TermOp, u32)> {
         "lroundf" | "llroundf" => (TermOp::RoundAway, 32),
         "lrint" | "llrint" => (TermOp::RoundEven, 64),
         "lrintf" | "llrintf" => (TermOp::RoundEven, 32),
-        _ => return None,
-    })
-}
-
-/// What a function of `math.h` computes, and the width of its floats. Most of the exact ones arrive as instructions,
-/// but not if the compiler was told to know no functions.
-fn mathematics(name: &str) -> Option<(TermOp, u32)> {
-    if let Some((function, width)) = MathFunction::named(name) {
-        return Some((TermOp::Library(function), width));
-    }
-    let (stem, width) = match name.strip_suffix('f').filter(|stem| exact(stem).is_some()) {
-        Some(stem) => (stem, 32),
-        None => (name, 64),
-    };
-    exact(stem).map(|op| (op, width))
-}
-
-fn exact(name: &str) -> Option<TermOp> {
-    Some(match name {
-        "sqrt" => TermOp::Sqrt,
-        "floor" => TermOp::Floor,
-        "ceil" => TermOp::Ceil,
-        "trunc" => TermOp::Trunc,
-        "round" => TermOp::RoundAway,
-        "rint" | "nearbyint" | "roundeven" => TermOp::RoundEven,
-        "fma" => TermOp::FusedMultiplyAdd,
         _ => return None,
     })
 }

@@ -14,7 +14,9 @@ mod verified;
 pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
 pub(crate) use external::External;
-pub use intervals::{Bounds, BoxTactics, Filtering, SplittingOrder, Traversal, bounds, excluded_by_bounds};
+pub use intervals::{
+    Bounds, BoxTactics, Filtering, FloatRange, FloatRelation, SplittingOrder, Traversal, bounds, excluded_by_bounds,
+};
 pub(crate) use intervals::{Boxes, Intervals, variable_bounds};
 pub(crate) use logged::Logged;
 pub use logged::QueryLog;

@@ -5,7 +5,7 @@ use branchwise_program::code::{BinaryOp, CastOp, Width};
 use super::{Number, gcd, mask, signed};
 
 /// So many pairs of members are worth an evaluation each.
-const MOST_PAIRS: usize = 256;
+pub(super) const MOST_PAIRS: usize = 256;
 
 /// A congruence of integers without a width: `remainder` modulo `modulus`, or equal to it if the modulus is 0.
 #[derive(Debug, Copy, Clone)]
@@ -17,6 +17,14 @@ struct Congruence {
 impl Number {
     /// `None` if no pair of members has a result: a division by zero ends the path.
     pub(crate) fn binary(op: BinaryOp, left: &Number, right: &Number) -> Option<Number> {
+        let made = Number::binary_of_bits(op, left, right)?;
+        match Number::with_sign(op, left, right) {
+            Some(float) => made.meet(&float),
+            None => Some(made),
+        }
+    }
+
+    fn binary_of_bits(op: BinaryOp, left: &Number, right: &Number) -> Option<Number> {
         let width = left.width;
         if !left.is_followed() {
             return Some(Number::any(width));
@@ -47,6 +55,9 @@ impl Number {
     }
 
     pub(crate) fn cast(&self, op: CastOp, to: Width) -> Number {
+        if op == CastOp::Copy && self.width == to {
+            return self.clone();
+        }
         let any = Number::any(to);
         if !self.is_followed() || !any.is_followed() {
             return any;

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::arithmetic::evaluate;
 use super::{Number, mask, signed};
+use crate::thresholds::Thresholds;
 
 const OPERATIONS: [BinaryOp; 13] = [
     BinaryOp::Add,
@@ -34,6 +35,10 @@ const COMPARISONS: [CompareOp; 10] = [
     CompareOp::Sgt,
     CompareOp::Sge,
 ];
+
+fn integers(thresholds: &[i128]) -> Thresholds {
+    Thresholds { integers: thresholds.to_vec(), ..Thresholds::default() }
+}
 
 fn holds(op: CompareOp, width: u32, left: u64, right: u64) -> bool {
     let (l, r) = (signed(left, width), signed(right, width));
@@ -124,7 +129,7 @@ fn check_pair(left: &Number, right: &Number) {
         }
     }
     let (joined, met) = (left.join(right), left.meet(right));
-    let widened = left.widen(right, &[-7, 0, 10, 100]);
+    let widened = left.widen(right, &integers(&[-7, 0, 10, 100]));
     for &member in lefts.iter().chain(&rights) {
         assert!(joined.contains(member) && widened.contains(member), "{member} of {left} and {right}");
         let in_both = left.contains(member) && right.contains(member);
@@ -163,7 +168,7 @@ proptest! {
     fn widening_comes_to_an_end(first in recipe(), more in prop::collection::vec(recipe(), 200)) {
         let mut now = number(32, &first);
         let steps = more.iter().filter(|recipe| {
-            let next = now.widen(&number(32, recipe), &[-1, 0, 1, 64]);
+            let next = now.widen(&number(32, recipe), &integers(&[-1, 0, 1, 64]));
             std::mem::replace(&mut now, next.clone()) != next
         });
         prop_assert!(steps.count() <= 40);

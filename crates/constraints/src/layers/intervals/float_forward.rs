@@ -37,6 +37,12 @@ impl FloatRange {
         self.has(infinity(self.width)) || self.has(bottom(self.width))
     }
 
+    /// The negative numbers and the others, with the zeros of their sign.
+    fn by_sign(self) -> impl Iterator<Item = Self> {
+        let parts = [(self.low, self.high.min(-1)), (self.low.max(0), self.high)];
+        parts.into_iter().filter(|(low, high)| low <= high).map(move |(low, high)| Self::numbers(low, high, self.width))
+    }
+
     /// All values have one sign, zeros too.
     fn has_one_sign(&self) -> bool {
         self.low >= 0 || self.high < 0
@@ -105,25 +111,19 @@ fn square(a: FloatRange) -> FloatRange {
     from_corners(FloatOp::Mul, &[[size.low, size.low], [size.high, size.high]], a.width, a.nan)
 }
 
+/// Of each pair of signs by itself.
 fn quotient(a: FloatRange, b: FloatRange) -> FloatRange {
     let nan = a.nan || b.nan || (a.has_infinity() && b.has_infinity()) || (a.has_zero() && b.has_zero());
-    match (a.has_one_sign(), b.has_one_sign()) {
-        (true, true) => quotient_of_one_sign(a, b, nan),
-        // A divisor of both signs passes through zero, unless that is left out on both sides.
-        (_, false) => FloatRange { nan, ..FloatRange::full(a.width) },
-        (false, true) if b.has_zero() => FloatRange { nan, ..FloatRange::full(a.width) },
-        (false, true) => {
-            FloatRange { nan, ..from_corners(FloatOp::Div, &corners(a, b), a.width, nan) }.with_both_zeros()
-        }
-    }
+    let pairs = a.by_sign().flat_map(|a| b.by_sign().map(move |b| quotient_of_one_sign(a, b)));
+    FloatRange { nan, ..pairs.reduce(FloatRange::hull).unwrap_or(FloatRange::full(a.width)) }
 }
 
 /// The greatest is the greatest dividend by the least divisor; a NaN there stands for anything of the sign.
-fn quotient_of_one_sign(a: FloatRange, b: FloatRange, nan: bool) -> FloatRange {
+fn quotient_of_one_sign(a: FloatRange, b: FloatRange) -> FloatRange {
     let (x, y) = (a.magnitude(), b.magnitude());
     let least = compute(FloatOp::Div, &[x.low, y.high], a.width).unwrap_or(0);
     let most = compute(FloatOp::Div, &[x.high, y.low], a.width).unwrap_or(infinity(a.width));
-    let range = FloatRange { width: a.width, low: least, high: most, nan };
+    let range = FloatRange::numbers(least, most, a.width);
     if (a.high < 0) == (b.high < 0) { range } else { range.negated() }
 }
 

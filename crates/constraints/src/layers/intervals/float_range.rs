@@ -7,11 +7,11 @@ use crate::semantics;
 /// Floats of one width. Numbers are kept by their place in the order, in which −0 comes just before +0; there are none
 /// if `low > high`. Never empty: what would be is `None`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct FloatRange {
-    pub width: u32,
-    pub low: i64,
-    pub high: i64,
-    pub nan: bool,
+pub struct FloatRange {
+    pub(super) width: u32,
+    pub(super) low: i64,
+    pub(super) high: i64,
+    pub(super) nan: bool,
 }
 
 /// The bits of positive infinity.

@@ -9,6 +9,7 @@ mod float_backward;
 mod float_forward;
 mod float_propagation;
 mod float_range;
+mod float_sets;
 #[cfg(test)]
 mod float_tests;
 mod forward;
@@ -30,7 +31,8 @@ use crate::terms::{TermId, Terms, VariableId};
 pub(crate) use boxes::Boxes;
 pub use boxes::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use domain::{Domain, Points};
-use float_range::FloatRange;
+pub use float_range::FloatRange;
+pub use float_sets::FloatRelation;
 use propagation::contracted;
 use range::Range;
 
