@@ -10,10 +10,23 @@ use branchwise_search::Routes;
 /// More would take the time of as many functions.
 const MOST_HOSTS: usize = 4;
 
-/// The functions with drivers that call a function, directly or through others without, the nearest first.
+/// The functions with drivers that call a function, directly or through others without, the nearest first; where none does
+/// by name, those that may.
 pub(crate) fn hosts(map: &Map, routes: &Routes, of: FunctionId) -> Vec<FunctionId> {
-    let (mut found, mut open, mut next) = (Vec::new(), vec![of], 0);
-    let mut seen = BTreeSet::from([of]);
+    let mut found = callable_callers(map, routes, vec![of]);
+    if found.is_empty() {
+        let anything: Vec<FunctionId> = routes.calling_anything().filter(|&function| function != of).collect();
+        let (callable, others) = anything.into_iter().partition(|&function| map.functions[function].driver.is_ok());
+        found = callable;
+        found.extend(callable_callers(map, routes, others));
+    }
+    found.truncate(MOST_HOSTS);
+    found
+}
+
+fn callable_callers(map: &Map, routes: &Routes, of: Vec<FunctionId>) -> Vec<FunctionId> {
+    let mut seen: BTreeSet<FunctionId> = of.iter().copied().collect();
+    let (mut found, mut open, mut next) = (Vec::new(), of, 0);
     while let Some(&function) = open.get(next) {
         next += 1;
         for caller in routes.callers(function).filter(|&caller| seen.insert(caller)) {
@@ -21,7 +34,6 @@ pub(crate) fn hosts(map: &Map, routes: &Routes, of: FunctionId) -> Vec<FunctionI
             if callable { &mut found } else { &mut open }.push(caller);
         }
     }
-    found.truncate(MOST_HOSTS);
     found
 }
 

@@ -70,6 +70,12 @@ impl Routes {
         self.functions[of].callers.iter().map(|(caller, _)| *caller)
     }
 
+    /// The functions with a call of which the map does not know where it leads: through a pointer, or one that depends on
+    /// what a template is instantiated with.
+    pub fn calling_anything(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        self.functions.iter().filter(|(_, routes)| routes.calls_through_pointer).map(|(id, _)| id)
+    }
+
     /// The functions that a function can reach by calls, itself first. A call through a pointer may reach any; what code
     /// that is not here calls, nobody knows.
     pub fn reachable(&self, from: FunctionId) -> Vec<FunctionId> {
