@@ -323,7 +323,8 @@ fn initial_memory(code: &Code) -> Memory {
 }
 
 fn allocate_global(memory: &mut Memory, id: GlobalId, global: &Global, written: bool) {
-    let state = !global.constant && (written || global.elsewhere);
+    // What a function does never depends on the runtime's own data.
+    let state = !global.constant && (written || global.elsewhere) && !global.name.starts_with("__bw_own_");
     let contents = if global.initializer.is_some() { Contents::Zero } else { Contents::Uninitialised };
     memory.allocate(global.size, global.alignment, Origin::Global { id, state }, contents);
 }

@@ -298,17 +298,21 @@ struct ending {
 };
 
 enum { MOST_ENDINGS = 64 };
-static ending __bw_endings[MOST_ENDINGS];
-static int __bw_ending_count;
+static ending __bw_own_endings[MOST_ENDINGS];
+static int __bw_own_ending_count;
 
 static void end_last() noexcept {
-    ending last = __bw_endings[--__bw_ending_count];
+    ending last = __bw_own_endings[--__bw_own_ending_count];
     last.destroy(last.object);
 }
 
+/* What every file that includes <iostream> leaves for the end: nothing happens then. */
+void end_streams(void *) noexcept NAMED(_ZNSt8ios_base4InitD1Ev);
+
 int __cxa_atexit(void (*destroy)(void *), void *object, void *) noexcept {
-    if (__bw_ending_count == MOST_ENDINGS) __bw_unsupported("more than 64 objects that end with the program");
-    __bw_endings[__bw_ending_count++] = {destroy, object};
+    if (destroy == end_streams) return 0;
+    if (__bw_own_ending_count == MOST_ENDINGS) __bw_unsupported("more than 64 objects that end with the program");
+    __bw_own_endings[__bw_own_ending_count++] = {destroy, object};
     return atexit(end_last);
 }
 

@@ -1,5 +1,6 @@
 /* What the models of the C++ runtime share. Names that are not static are models of the function of that name in the
- * object code; variables begin with `__bw_`, so that the executor knows that no pointer of the user's points there. */
+ * object code; variables begin with `__bw_`, so that the executor knows that no pointer of the user's points there, and with
+ * `__bw_own_` where no function of the user's can tell what they hold. */
 #ifndef BRANCHWISE_RUNTIME_H
 #define BRANCHWISE_RUNTIME_H
 

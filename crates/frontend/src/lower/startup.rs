@@ -9,7 +9,7 @@ use inkwell::llvm_sys::prelude::*;
 use inkwell::module::Module;
 
 const START: &str = "__bw_start";
-const STARTED: &str = "__bw_started";
+const STARTED: &str = "__bw_own_started";
 /// What says which exceptions are on their way: none, whatever calls were made before.
 const EXCEPTIONS: [&str; 4] = ["__bw_unwinding", "__bw_thrown", "__bw_caught", "__bw_uncaught"];
 const CONSTRUCTORS: &str = "llvm.global_ctors";

@@ -94,14 +94,14 @@ impl Streams {
     }
 
     pub(crate) fn standard_input(&self) -> Vec<StreamPiece> {
-        self.states[0].pieces.clone()
+        self.states[0].written()
     }
 
     pub(crate) fn given_streams(&self) -> BTreeMap<ShapeId, GivenStream> {
         let given = |state: &StreamState| {
             let about = &state.given;
             let stream = GivenStream {
-                pieces: state.pieces.clone(),
+                pieces: state.written(),
                 reading_fails: about.broken == Some(true),
                 at_end: about.at_end,
                 room: about.room,

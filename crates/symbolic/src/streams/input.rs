@@ -44,6 +44,13 @@ impl StreamState {
     pub fn of(shape: Option<ShapeId>) -> StreamState {
         StreamState { shape, ..StreamState::default() }
     }
+
+    /// What a test writes: where something follows that nobody read, white space will do.
+    pub(super) fn written(&self) -> Vec<StreamPiece> {
+        let mut pieces = self.pieces.clone();
+        pieces.extend(self.more.then_some(StreamPiece::Space));
+        pieces
+    }
 }
 
 /// What a numeric conversion found.
@@ -266,7 +273,7 @@ impl Executor<'_, '_> {
     }
 
     /// What holds for all inputs that are made; others have no text.
-    fn require(&mut self, condition: TermId) -> Step<()> {
+    pub(crate) fn require(&mut self, condition: TermId) -> Step<()> {
         let holds = self.decide(condition, [AlternativeKind::Rejected, AlternativeKind::Continue])?;
         if holds { Ok(()) } else { Err(Box::new(PathEnd::Rejected)) }
     }

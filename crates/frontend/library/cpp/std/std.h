@@ -3,6 +3,11 @@
 #ifndef BRANCHWISE_STD_H
 #define BRANCHWISE_STD_H
 
+/* Strings and streams are to be defined by their headers, not left to the shared library. */
+#include <bits/c++config.h>
+#undef _GLIBCXX_EXTERN_TEMPLATE
+#define _GLIBCXX_EXTERN_TEMPLATE 0
+
 #include <cstddef>
 #include <cstdint>
 
