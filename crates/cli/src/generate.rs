@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use branchwise_constraints::QueryLog;
-use branchwise_frontend::LinkedFile;
+use branchwise_frontend::{LinkedFile, language_of};
 use branchwise_generate::{FunctionSettings, Settings, WantedGoals, WantedPlace};
 use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
@@ -189,7 +189,8 @@ fn progress_view(arguments: &GenerateArguments) -> ProgressView<Stderr> {
 fn linked_sources(file: &GeneratedFile) -> Vec<LinkedSource<'_>> {
     fn linked(other: &LinkedFile) -> LinkedSource<'_> {
         let renamed = other.own.iter().filter_map(|name| Some((name.as_str(), other.renamed.get(name)?.as_str())));
-        LinkedSource { path: &other.path, flags: &other.flags, renamed: renamed.collect() }
+        let language = language_of(&other.path);
+        LinkedSource { path: &other.path, flags: &other.flags, language, renamed: renamed.collect() }
     }
     file.linked.iter().map(linked).collect()
 }

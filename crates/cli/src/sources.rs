@@ -48,11 +48,11 @@ impl Sources {
     fn add(&mut self, path: &Path, command: &CompileCommand, more: &[String]) {
         let name = path.display();
         match &command.recipe {
-            Recipe::C { flags } => {
+            Recipe::Known { flags } => {
                 let flags = flags.iter().chain(more).cloned().collect();
                 self.files.push(SourceFile { path: path.to_owned(), flags });
             }
-            Recipe::NotC { language } => self.notes.push(format!("{name} is left out: it is {language}, not C")),
+            Recipe::Other { language } => self.notes.push(format!("{name} is left out: it is {language}")),
             Recipe::Unusable { why } => {
                 let error = CliError::input(format!("the flags of {name} are not known: {why}"));
                 self.failures.push(error.with_hint("build the project first, or give the flags after -- without -p"));
@@ -84,8 +84,8 @@ fn of_project(folder: &Path, arguments: &GenerateArguments) -> Result<Sources, C
     }
     if sources.files.is_empty() && sources.failures.is_empty() {
         sources.notes.iter().for_each(|note| tell(note));
-        return Err(CliError::input(format!("no C file in the compile commands of {}", folder.display()))
-            .with_hint("C++ is not supported yet"));
+        return Err(CliError::input(format!("no file of C or C++ in the compile commands of {}", folder.display()))
+            .with_hint("name the folder of a build that compiles one"));
     }
     Ok(sources)
 }

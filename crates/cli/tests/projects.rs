@@ -46,6 +46,26 @@ impl Project {
         command.output().expect("branchwise runs")
     }
 
+    /// Runs the lines that the head of emitted tests tells to compile and run them, with compilers of two makers.
+    fn compile_as_told(&self, emitted: &str) {
+        let text = std::fs::read_to_string(self.folder.path().join("branchwise-out").join(emitted));
+        let text = text.expect("the emitted tests");
+        let told = text.split_once("Compile and run:\n").expect("a head").1;
+        let lines: Vec<&str> = told.lines().map_while(|line| line.strip_prefix("       ")).collect();
+        assert!(!lines.is_empty(), "{text}");
+        for (c, cpp) in [("gcc ", "g++ "), ("clang-19 ", "clang++-19 ")] {
+            for line in &lines {
+                let line = match line.strip_prefix("cc ") {
+                    Some(rest) => format!("{c}{rest}"),
+                    None => line.replacen("c++ ", cpp, 1),
+                };
+                let output = Command::new("sh").args(["-c", &line]).current_dir(self.folder.path()).output();
+                let output = output.expect("a shell");
+                assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+            }
+        }
+    }
+
     /// Messages, exit status and the functions of the JSON report.
     fn check(&self, arguments: &[&str], expected: Expect) {
         let output = self.generate(&[&["--json", "--steps", "50", "--jobs", "1"], arguments].concat());
@@ -118,7 +138,7 @@ fn a_project_is_read_from_its_compile_commands() {
         ("first.c", FIRST),
         ("src/second.c", SECOND),
         ("include/second.h", "#define OFFSET 2\n"),
-        ("shapes.cpp", "class A {};\n"),
+        ("shapes.cpp", "class A {};\nint area(int x) { if (x > 3) return 1; return 0; }\n"),
         ("flags.txt", "-DON\n"),
         ("listed.c", listed),
         ("lost.c", listed),
@@ -131,9 +151,9 @@ fn a_project_is_read_from_its_compile_commands() {
         "first.c" "helper": 2 of 2
         "first.c" "first": 6 of 6
         "first.c" "loops": 4 of 4
+        "shapes.cpp" "area": 2 of 2
         "listed.c" "listed": 2 of 2
         Note: ROOT/first.c has several compile commands: the first one is used
-        Note: shapes.cpp is left out: it is C++, not C
         Error: the flags of lost.c are not known: cannot read its response file ROOT/lost.txt: No such file or directory (os error 2)
         Hint: build the project first, or give the flags after -- without -p
         Error: cannot read gone.c: No such file or directory (os error 2)
@@ -299,18 +319,7 @@ fn files_given_together_are_linked() {
         .map(|goal| format!("{} {}: {}", goal["text"], goal["outcome"], goal["verdict"]))
         .collect();
     expect![[r#""setting() == 5" true: "infeasible_within_bounds""#]].assert_eq(&open.join("\n"));
-    for compiler in ["gcc", "clang-19"] {
-        let path = project.folder.path().join("branchwise-out/app_test.c");
-        let text = std::fs::read_to_string(path).expect("the emitted tests");
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("cc ")).collect();
-        assert_eq!(lines.len(), 2, "{text}");
-        for line in lines {
-            let line = line.replacen("cc", compiler, 1);
-            let output = Command::new("sh").args(["-c", &line]).current_dir(project.folder.path()).output();
-            let output = output.expect("a shell");
-            assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-    }
+    project.compile_as_told("app_test.c");
     let mut replay = Command::new(env!("CARGO_BIN_EXE_branchwise"));
     let output = replay.args(["replay", "branchwise-out"]).current_dir(project.folder.path()).output();
     expect![[r#"
@@ -321,4 +330,45 @@ fn files_given_together_are_linked() {
         set           1         1         2        1         1
     "#]]
     .assert_eq(&String::from_utf8_lossy(&output.expect("branchwise runs").stdout));
+}
+
+const HEADER: &str = "#include <string>\nextern int opened;\nextern \"C\" int fee(int amount);\n\
+    class account {\npublic:\n    explicit account(std::string owner);\n    bool withdraw(int amount);\n\
+    int balance() const { return balance_; }\n    const std::string &owner() const { return owner_; }\n    void deposit(int amount);\n\
+    private:\n    std::string owner_;\n    int balance_ = 0;\n};\n\
+    template <class T> T larger(T a, T b) { return a < b ? b : a; }\n";
+const ACCOUNT: &str = "#include \"account.h\"\n#include <stdexcept>\nint opened = 3;\nstatic std::string prefix(\"nr \");\n\
+    account::account(std::string owner) : owner_(prefix + owner) { if (opened < 9) opened++; }\n\
+    bool account::withdraw(int amount) {\n    if (amount > balance_) return false;\n    balance_ -= amount;\n    return true;\n}\n\
+    void account::deposit(int amount) {\n    if (amount <= 0 || amount > 1000) throw std::invalid_argument(\"amount\");\n\
+    balance_ += larger(amount, 5) - fee(amount);\n}\n";
+const TRANSFER: &str = "#include \"account.h\"\n#include <stdexcept>\nint transfer(int first, int amount) {\n    account from(\"7\");\n\
+    try {\n        from.deposit(first);\n        if (!from.withdraw(amount)) return -1;\n    } catch (const std::invalid_argument &) {\n\
+    return -2;\n    }\n    if (larger(from.balance(), 7) == 100 && opened == 4) return 1;\n    return from.owner() == \"nr 7\" ? 2 : 3;\n}\n";
+
+/// Methods, constructors of global objects, exceptions and instances of templates across files, one of them C.
+#[test]
+fn files_of_cpp_given_together_are_linked() {
+    let fee = "int fee(int amount) { if (amount > 500) return 2; return 1; }\n";
+    let files = [("account.h", HEADER), ("account.cpp", ACCOUNT), ("transfer.cpp", TRANSFER), ("fee.c", fee)];
+    let project = Project::new(&files);
+    project.check(
+        &["transfer.cpp", "account.cpp", "fee.c"],
+        expect![[r#"
+        "./account.h" "account::balance": 0 of 0
+        "./account.h" "account::owner": 0 of 0
+        "./account.h" "larger": 2 of 2
+        "transfer.cpp" "transfer": 7 of 8
+        "./account.h" "account::balance": 0 of 0
+        "./account.h" "account::owner": 0 of 0
+        "./account.h" "larger": 2 of 2
+        "account.cpp" "account::account": 2 of 2
+        "account.cpp" "account::withdraw": 2 of 2
+        "account.cpp" "account::deposit": 4 of 4
+        "fee.c" "fee": 2 of 2
+
+        exit status 0
+    "#]],
+    );
+    project.compile_as_told("transfer_test.cpp");
 }

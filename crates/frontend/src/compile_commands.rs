@@ -33,10 +33,10 @@ pub struct CompileCommand {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipe {
-    /// A C file, with the flags that decide what its text means. Paths in them are absolute.
-    C { flags: Vec<String> },
-    /// C++, assembler, or something else that is not C.
-    NotC { language: String },
+    /// A file of C or C++, with the flags that decide what its text means. Paths in them are absolute.
+    Known { flags: Vec<String> },
+    /// Assembler and its like, or a file whose name says C and whose command says C++.
+    Other { language: String },
     /// Why the flags cannot be known.
     Unusable { why: String },
 }
@@ -166,7 +166,7 @@ mod tests {
 
     fn c(file: &str, flags: &[&str]) -> CompileCommand {
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        CompileCommand { file: PathBuf::from(file), recipe: Recipe::C { flags } }
+        CompileCommand { file: PathBuf::from(file), recipe: Recipe::Known { flags } }
     }
 
     #[test]
@@ -201,10 +201,11 @@ mod tests {
         ]));
         assert_eq!(database.commands[0], c("/p/a.c", &["-DONE"]));
         let recipe = |index: usize| &database.commands[index].recipe;
-        for index in [1, 2, 3] {
-            assert_eq!(*recipe(index), Recipe::NotC { language: "C++".to_owned() });
+        assert!(matches!(recipe(1), Recipe::Known { .. }));
+        for index in [2, 3] {
+            assert_eq!(*recipe(index), Recipe::Other { language: "C++ under the name of a C file".to_owned() });
         }
-        assert!(matches!(recipe(4), Recipe::NotC { .. }));
+        assert!(matches!(recipe(4), Recipe::Other { .. }));
         assert!(matches!(recipe(5), Recipe::Unusable { why } if why.contains("/nowhere/flags")));
         assert_eq!(
             database.notes,

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use branchwise_program::map::Language;
 use tempfile::TempDir;
 
 use crate::lower::{Symbols, symbols};
-use crate::preprocess::clean_flags;
-use crate::{FrontendError, Source, Toolchain, language_of};
+use crate::preprocess::{clean_flags, preprocess};
+use crate::{FrontendError, Source, Toolchain, language, language_of};
 
 /// All files of a run.
 #[derive(Debug, Default)]
@@ -153,16 +152,17 @@ impl Neighbours {
 }
 
 fn compile(toolchain: &Toolchain, source: &Source<'_>, folder: &Path, index: usize) -> Option<Neighbour> {
-    // Inline functions and templates are defined in many C++ files: these are not linked yet.
-    if language_of(source.path) == Language::Cpp {
-        return None;
-    }
     let (bitcode, object) = (folder.join(format!("{index}.bc")), folder.join(format!("{index}.o")));
     let to = |path: &Path| path.display().to_string();
+    let language = language_of(source.path);
     let mut arguments = clean_flags(source.flags);
+    let path = std::path::absolute(source.path).ok()?;
+    let text = preprocess(toolchain, &path, language, &arguments).ok()?;
+    let preprocessed = folder.join(format!("{index}.i"));
+    std::fs::write(&preprocessed, text).ok()?;
     arguments.extend(["-O0", "-Xclang", "-disable-O0-optnone", "-gline-tables-only", "-w"].map(String::from));
-    arguments.extend(["-Qunused-arguments", "-emit-llvm", "-c", "-x", "c"].map(String::from));
-    arguments.extend([to(&std::path::absolute(source.path).ok()?), "-o".into(), to(&bitcode)]);
+    arguments.extend(["-Qunused-arguments", "-emit-llvm", "-c", "-x"].map(String::from));
+    arguments.extend([language::preprocessed(language).into(), to(&preprocessed), "-o".into(), to(&bitcode)]);
     let assemble = ["-w", "-c", "-x", "ir", &to(&bitcode), "-o", &to(&object)].map(String::from);
     for arguments in [arguments.as_slice(), &assemble] {
         toolchain.run(arguments).ok().filter(|output| output.status.success())?;

@@ -29,6 +29,7 @@ pub struct FileReport<'a> {
 pub struct LinkedSource<'a> {
     pub path: &'a Path,
     pub flags: &'a [String],
+    pub language: Language,
     /// What it defines and others define as well, each with a name that is its own.
     pub renamed: Vec<(&'a str, &'a str)>,
 }

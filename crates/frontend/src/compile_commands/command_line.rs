@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use branchwise_program::map::Language;
+
 use super::{Recipe, absolute, identity};
+use crate::language_of;
 
 /// Response files may name response files, but not without end.
 const MOST_NESTED: usize = 8;
@@ -125,8 +128,8 @@ pub(super) fn recipe(arguments: &[String], file: &Path, directory: &Path) -> Rec
     let programs = programs.count();
     let (programs, options) = arguments.split_at(programs);
     match language(programs, options, file) {
-        Some(language) => Recipe::NotC { language },
-        None => Recipe::C { flags: flags(options, directory) },
+        Some(language) => Recipe::Other { language },
+        None => Recipe::Known { flags: flags(options, directory) },
     }
 }
 
@@ -134,24 +137,28 @@ fn is(argument: &str, file: &Path, directory: &Path) -> bool {
     identity(&absolute(Path::new(argument), directory)) == identity(file)
 }
 
-/// The language where it is not C.
+/// What is in the way: another language than C and C++, or another one than the name of the file says.
 fn language(programs: &[String], options: &[String], file: &Path) -> Option<String> {
     let after_x = options.iter().position(|option| option == "-x").and_then(|at| options.get(at + 1));
     let joined_x = || options.iter().find_map(|option| option.strip_prefix("-x").filter(|name| !name.is_empty()));
-    if let Some(named) = after_x.map(String::as_str).or_else(joined_x) {
-        return match named {
-            "c" | "cpp-output" => None,
-            "c++" | "c++-cpp-output" => Some("C++".to_owned()),
-            other => Some(other.to_owned()),
-        };
-    }
     let extension = file.extension().map_or(String::new(), |extension| extension.to_string_lossy().into_owned());
-    match extension.as_str() {
-        "c" | "i" if programs.iter().any(|program| program.contains("++")) => Some("C++".to_owned()),
-        "c" | "i" => None,
-        "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii" => Some("C++".to_owned()),
-        "s" | "S" | "asm" => Some("assembler".to_owned()),
-        _ => Some("not C".to_owned()),
+    let named = match extension.as_str() {
+        "c" | "i" => Language::C,
+        _ if language_of(file) == Language::Cpp => Language::Cpp,
+        "s" | "S" | "asm" => return Some("assembler".to_owned()),
+        _ => return Some("neither C nor C++".to_owned()),
+    };
+    let compiled = match after_x.map(String::as_str).or_else(joined_x) {
+        Some("c" | "cpp-output") => Language::C,
+        Some("c++" | "c++-cpp-output") => Language::Cpp,
+        Some(other) => return Some(other.to_owned()),
+        None if programs.iter().any(|program| program.contains("++")) => Language::Cpp,
+        None => named,
+    };
+    match (named, compiled) {
+        (Language::C, Language::Cpp) => Some("C++ under the name of a C file".to_owned()),
+        (Language::Cpp, Language::C) => Some("C under the name of a C++ file".to_owned()),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::comment::harmless;
 use super::needs;
-use super::plain_c::{Beside, Others, begin, begin_function, flags_text, has_checks, others, surroundings};
+use super::plain_c::{Others, begin, begin_function, flags_text, has_checks, others, surroundings};
 use super::test_function::{End, Linkage, TestFunction, test_functions};
 use super::unit_include::{END, unit_include};
 use super::{EmittedFile, signal_name};
@@ -82,7 +82,7 @@ fn cpp_file(file: &FileReport, tests: &[TestFunction], folder: &Path, stem: &str
 
 fn cpp_header(file: &FileReport, folder: &Path, stem: &str) -> String {
     let flags = flags_text(file.flags);
-    let Others { before, objects } = others(file, stem, Beside::Cpp);
+    let Others { before, objects } = others(file, stem, None);
     let source = harmless(&file.source.display().to_string());
     let c_path = harmless(&folder.join(format!("{stem}_gtest.c")).display().to_string());
     let cpp_path = harmless(&folder.join(format!("{stem}_gtest.cpp")).display().to_string());
