@@ -266,6 +266,8 @@ pub enum Graph {
     Decision,
     /// The abstract nodes of PathCrawler's trees (ITE, LOOP, CALL, AND, OR) and what they contain; also as text
     Abstract,
+    /// The classes of C++, what they inherit and redefine, and which methods a call may reach
+    Classes,
 }
 
 /// Run a generated suite again and measure it

@@ -28,6 +28,7 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
         let text = match shown(arguments) {
             Shown::Single(graph) => view(arguments, &map, function, graph),
             Shown::Across(graph) => across(arguments, &map, function, graph)?,
+            Shown::Classes => classes(arguments, &map),
         };
         print_text(&text)?;
     }
@@ -38,6 +39,7 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
 enum Shown {
     Single(map_view::Graph),
     Across(map_view::AcrossGraph),
+    Classes,
 }
 
 fn shown(arguments: &MapArguments) -> Shown {
@@ -47,6 +49,7 @@ fn shown(arguments: &MapArguments) -> Shown {
         Graph::Dominators => Shown::Single(map_view::Graph::Dominators),
         Graph::Postdominators => Shown::Single(map_view::Graph::Postdominators),
         Graph::Abstract => Shown::Single(map_view::Graph::Abstract),
+        Graph::Classes => Shown::Classes,
         Graph::Icfg => Shown::Across(map_view::AcrossGraph::Icfg),
         Graph::Dependence => Shown::Across(map_view::AcrossGraph::Dependence),
         Graph::Decision => Shown::Across(map_view::AcrossGraph::Decision { line: arguments.line.unwrap_or(0) }),
@@ -61,6 +64,16 @@ fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>, graph
         (.., true) => map_view::svg(map, selection, graph),
         _ if graph == map_view::Graph::Abstract => map_view::abstract_text(map, selection),
         _ => map_view::text(map, selection),
+    }
+}
+
+fn classes(arguments: &MapArguments, map: &Map) -> String {
+    let classes = map_view::Classes::of(map);
+    match (arguments.json, arguments.dot, arguments.svg) {
+        (true, ..) => format!("{:#}\n", classes.json()),
+        (_, true, _) => classes.dot(),
+        (.., true) => classes.svg(),
+        _ => classes.text(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::ctypes::Types;
 use crate::dataflow;
 use crate::drivers::{self, Driven};
 use crate::functions::{Named, flattened, qualified, user_functions};
+use crate::hierarchy::hierarchy;
 use crate::inputs::{self, Globals, Mentions};
 use crate::language::{self, language_of};
 use crate::lower::library::may_call_back;
@@ -126,6 +127,7 @@ impl Job<'_> {
         unit.files.id(self.path);
         let bodies = self.pair_bodies(&functions, &user_functions(&original_declarations));
         unit.add_functions(&bodies, &regions);
+        unit.map.classes = hierarchy(&marked.root().children(), &unit.callees, &mut unit.files);
         unit.add_stubs(&declarations);
         Ok(unit.finish(&bodies))
     }

@@ -55,13 +55,17 @@ impl Callees {
         callees
     }
 
+    /// As the map names a function, or as its scopes do where it has no body here.
+    pub fn name_of(&self, function: Cursor<'_>) -> String {
+        self.names.get(&self.key(function)).cloned().unwrap_or_else(|| qualified_if_cpp(function))
+    }
+
     /// Everything that a call expression may call.
     pub fn of_call(&self, call: Cursor<'_>) -> Vec<Target> {
         let Some(callee) = call.referenced().filter(|callee| is_function(callee.kind())) else {
             return vec![Target::Anything];
         };
-        let key = self.key(callee);
-        let own = self.names.get(&key).cloned().unwrap_or_else(|| qualified_if_cpp(callee));
+        let (key, own) = (self.key(callee), self.name_of(callee));
         let overriding = self.overriding.get(&key).filter(|_| callee.is_virtual_method());
         let others = overriding.into_iter().flatten().cloned();
         [own].into_iter().chain(others).map(Target::Named).collect()

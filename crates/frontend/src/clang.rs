@@ -232,6 +232,15 @@ impl<'u> Cursor<'u> {
         unsafe { clang_CXXMethod_isVirtual(self.raw) != 0 }
     }
 
+    pub fn is_pure_virtual(self) -> bool {
+        unsafe { clang_CXXMethod_isPureVirtual(self.raw) != 0 }
+    }
+
+    /// Of the mention of a base class.
+    pub fn is_virtual_base(self) -> bool {
+        unsafe { clang_isVirtualBase(self.raw) != 0 }
+    }
+
     pub fn is_abstract_record(self) -> bool {
         unsafe { clang_CXXRecord_isAbstract(self.raw) != 0 }
     }

@@ -20,6 +20,7 @@ mod drivers;
 mod error;
 mod find_tool;
 mod functions;
+mod hierarchy;
 mod inputs;
 mod language;
 pub mod lower;

@@ -8,6 +8,7 @@
 pub mod code;
 mod code_text;
 pub mod graph;
+pub mod hierarchy;
 mod ids;
 pub mod library;
 pub mod map;

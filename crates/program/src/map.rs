@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::hierarchy::Class;
 use crate::types::TypeTable;
 use crate::usage::Usage;
 use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, ProbeId, TypeId};
@@ -34,6 +35,8 @@ pub struct Map {
     pub undefined_variables: Vec<UndefinedVariable>,
     /// Functions of the C library that the unit calls and that never call a function of the unit.
     pub closed_functions: BTreeSet<String>,
+    /// The classes of C++, in source order.
+    pub classes: Vec<Class>,
 }
 
 /// A variable with external linkage that only another file could define.

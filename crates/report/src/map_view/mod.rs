@@ -4,6 +4,7 @@
 
 mod abstraction;
 mod across;
+mod classes;
 mod dot;
 #[cfg(test)]
 mod fixtures;
@@ -23,6 +24,7 @@ use branchwise_program::{EdgeId, FunctionId, IdVec};
 
 pub use abstraction::abstract_text;
 pub use across::{Across, AcrossGraph, NoGraph};
+pub use classes::Classes;
 pub use dot::dot;
 pub use json::json;
 pub use svg::svg;

@@ -1,0 +1,108 @@
+//! What the command line says of C++ beyond the verdicts of fixtures: classes, views, findings.
+
+use std::process::Command;
+
+use expect_test::{Expect, expect};
+
+/// Runs the tool on a file of this text: exit status, and what it printed without progress.
+fn run(text: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("unit.cpp"), text).expect("a writable folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
+        .current_dir(folder.path())
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the binary");
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+    let progress = |line: &&str| !line.starts_with('[') && !line.starts_with("replaying");
+    (output.status.code(), text.lines().filter(progress).map(|line| format!("{line}\n")).collect())
+}
+
+fn shows(text: &str, arguments: &[&str], expected: &Expect) {
+    let (code, text) = run(text, arguments);
+    assert_eq!(code, Some(0), "{text}");
+    expected.assert_eq(&text);
+}
+
+const SHAPES: &str = "namespace draw {
+class Shape {
+public:
+    virtual ~Shape() {}
+    virtual int area() const = 0;
+    virtual int edges() const { return 0; }
+};
+class Square : public Shape {
+public:
+    explicit Square(int side) : side_(side) {}
+    int area() const override { return side_ * side_; }
+    int edges() const override { return 4; }
+    int edges(int more) const { return 4 + more; }
+private:
+    int side_;
+};
+class Painted {};
+class Tile : public virtual Square, private Painted {
+public:
+    Tile() : Square(2) {}
+    int area() const override { return 7; }
+};
+}
+template <class T> struct Holder : draw::Square {
+    Holder() : Square(3) {}
+    int edges() const override { return 9; }
+};
+int total(const draw::Shape &shape) {
+    if (shape.area() > 5) return shape.edges();
+    return 0;
+}
+int main() {
+    Holder<int> holder;
+    draw::Tile tile;
+    return total(holder) + total(tile) + tile.area();
+}
+";
+
+#[test]
+fn the_class_hierarchy_is_shown() {
+    shows(
+        SHAPES,
+        &["map", "unit.cpp", "--graph", "classes"],
+        &expect![[r#"
+        class draw::Shape (abstract) — unit.cpp:2
+          virtual draw::Shape::~Shape
+          virtual draw::Shape::area = 0             redefined by draw::Square::area, draw::Tile::area
+          virtual draw::Shape::edges                redefined by Holder::edges, draw::Square::edges() const
+        class draw::Square : draw::Shape — unit.cpp:8
+          draw::Square::Square
+          virtual draw::Square::area                redefines draw::Shape::area; redefined by draw::Tile::area
+          virtual draw::Square::edges() const       redefines draw::Shape::edges; redefined by Holder::edges
+          draw::Square::edges(int) const
+        class draw::Painted — unit.cpp:17
+        class draw::Tile : virtual draw::Square, not public draw::Painted — unit.cpp:18
+          draw::Tile::Tile
+          virtual draw::Tile::area                  redefines draw::Square::area
+        class Holder<…> : draw::Square — unit.cpp:24
+          Holder::Holder<T>
+          virtual Holder::edges                     redefines draw::Square::edges() const
+        calls that may reach several methods
+          29:9 in total(): draw::Shape::area, draw::Square::area, draw::Tile::area
+          29:34 in total(): Holder::edges, draw::Shape::edges, draw::Square::edges() const
+    "#]],
+    );
+    let (_, json) = run(SHAPES, &["map", "unit.cpp", "--graph", "classes", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["classes"][3]["bases"][0]["virtual"], true);
+    assert_eq!(json["calls"][1]["methods"].as_array().map(Vec::len), Some(3));
+    for form in ["--dot", "--svg"] {
+        let (code, text) = run(SHAPES, &["map", "unit.cpp", "--graph", "classes", form]);
+        assert!(code == Some(0) && text.contains("draw::Tile::area") && text.contains("total()"), "{text}");
+    }
+    shows(
+        "int f() { return 1; }\n",
+        &["map", "unit.cpp", "--graph", "classes"],
+        &expect![[r#"
+        no classes
+    "#]],
+    );
+}

@@ -1,0 +1,61 @@
+//! The classes of a unit, as the map shows them.
+
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use branchwise_program::hierarchy::{Base, Class, Method};
+use clang_sys::*;
+
+use crate::callees::Callees;
+use crate::clang::Cursor;
+use crate::functions::{is_method, qualified};
+use crate::places::{Files, presumed_place};
+
+/// All classes with names that the user's files define outside of functions, in source order.
+pub(crate) fn hierarchy(declarations: &[Cursor<'_>], callees: &Callees, files: &mut Files) -> Vec<Class> {
+    let mut classes = Vec::new();
+    for &declaration in declarations.iter().filter(|cursor| cursor.is_cpp() && !cursor.in_system_header()) {
+        let kind = declaration.kind();
+        let is_class = matches!(kind, CXCursor_StructDecl | CXCursor_ClassDecl | CXCursor_ClassTemplate);
+        if is_class && declaration.is_definition() && !declaration.spelling().is_empty() {
+            classes.push(class(declaration, callees, files));
+        }
+        if is_class || matches!(kind, CXCursor_Namespace | CXCursor_LinkageSpec) {
+            classes.extend(hierarchy(&declaration.children(), callees, files));
+        }
+    }
+    classes
+}
+
+fn class(class: Cursor<'_>, callees: &Callees, files: &mut Files) -> Class {
+    let children = class.children();
+    let bases = children.iter().filter(|child| child.kind() == CXCursor_CXXBaseSpecifier);
+    let methods = children.iter().filter(|child| is_method(child.kind()));
+    let template = if class.kind() == CXCursor_ClassTemplate { "<…>" } else { "" };
+    Class {
+        name: format!("{}{template}", qualified(class)),
+        place: presumed_place(files, class),
+        is_abstract: class.is_abstract_record(),
+        bases: bases.map(|base| self::base(*base)).collect(),
+        methods: methods.map(|method| self::method(*method, callees)).collect(),
+    }
+}
+
+fn base(base: Cursor<'_>) -> Base {
+    let of = base.clang_type().canonical();
+    let declared = of.declaration();
+    let name = match declared.kind() {
+        CXCursor_StructDecl | CXCursor_ClassDecl if declared.template().is_none() => qualified(declared),
+        _ => of.spelling(),
+    };
+    Base { name, is_virtual: base.is_virtual_base(), is_public: base.is_public() }
+}
+
+fn method(method: Cursor<'_>, callees: &Callees) -> Method {
+    Method {
+        name: callees.name_of(method),
+        is_virtual: method.is_virtual_method(),
+        is_pure: method.is_pure_virtual(),
+        redefines: method.overridden().into_iter().map(|base| callees.name_of(base)).collect(),
+    }
+}
