@@ -106,3 +106,48 @@ fn the_class_hierarchy_is_shown() {
     "#]],
     );
 }
+
+/// The example of annex B: as a unit the base's method is tested, from main no object of the base is there.
+const VIEWS: &str = "class base {
+public:
+    virtual ~base() {}
+    virtual int step(int x) {
+        if (x > 10) return 1;
+        return 0;
+    }
+};
+class derived : public base {
+public:
+    int step(int x) override {
+        if (x > 20) return 2;
+        return base_step(x);
+    }
+    int base_step(int x) { return x; }
+};
+int main() {
+    derived object;
+    base *used = &object;
+    return used->step(21);
+}
+";
+
+#[test]
+fn a_verdict_says_for_which_view_it_speaks() {
+    let from_main = ["generate", "unit.cpp", "--function", "main", "--scope", "reachable", "--steps", "50"];
+    let (_, text) = run(VIEWS, &from_main);
+    let open: String =
+        text.lines().filter(|line| line.contains("infeasible from")).map(|line| format!("{line}\n")).collect();
+    expect![[r#"
+          unit.cpp:5:13: 'x > 10' true: infeasible from main(): every path that could lead there was executed or its condition refuted
+          unit.cpp:5:13: 'x > 10' false: infeasible from main(): every path that could lead there was executed or its condition refuted
+          unit.cpp:12:13: 'x > 20' false: infeasible from main(): every path that could lead there was executed or its condition refuted
+    "#]].assert_eq(&open);
+    let (_, json) = run(VIEWS, &[&from_main[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let goal = &json["functions"][0]["goals"][0];
+    assert_eq!((&goal["view"], &goal["from"]), (&"integration".into(), &"main".into()));
+    let (_, json) = run(VIEWS, &["generate", "unit.cpp", "--function", "base::step", "--steps", "50", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let goals = json["functions"][0]["goals"].as_array().cloned().unwrap_or_default();
+    assert!(goals.len() == 2 && goals.iter().all(|goal| goal["view"] == "unit" && goal["verdict"] == "covered"));
+}

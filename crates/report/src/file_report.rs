@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use branchwise_generate::{FunctionReport, Report};
+use branchwise_generate::{FunctionReport, GoalReport, Report};
 use branchwise_goals::{Criterion, GoalId, Verdict};
 use branchwise_program::Program;
 use branchwise_program::map::{InputOrigin, Language, Map, Place};
@@ -22,6 +22,17 @@ pub struct FileReport<'a> {
     pub linked: &'a [LinkedSource<'a>],
     /// Symbols that none of these files defines, nor any library.
     pub missing: &'a [String],
+}
+
+/// Whose calls a verdict speaks for.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum View<'a> {
+    /// Any call of the function, with any arguments.
+    Unit,
+    /// What happens in calls from this function.
+    From(&'a str),
+    /// The calls that functions of the file make, because a test can make none.
+    ThroughCallers,
 }
 
 /// Another file of the user's.
@@ -58,7 +69,18 @@ const READERS: [&str; 20] = [
     "wscanf",
 ];
 
-impl FileReport<'_> {
+impl<'a> FileReport<'a> {
+    pub fn view(&self, unit: &FunctionReport, found: &GoalReport) -> View<'a> {
+        let Some(function) = self.map.functions.get(unit.function) else { return View::Unit };
+        if function.driver.is_err() {
+            View::ThroughCallers
+        } else if found.goal.function == unit.function {
+            View::Unit
+        } else {
+            View::From(&function.name)
+        }
+    }
+
     pub fn is_cpp(&self) -> bool {
         self.map.functions.values().any(|function| function.language == Language::Cpp)
     }

@@ -8,7 +8,7 @@ use branchwise_goals::{Bound, Evidence, Notation, TestId, UnknownReason, Verdict
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use crate::file_report::{Completeness, FileReport, Totals, completeness};
+use crate::file_report::{Completeness, FileReport, Totals, View, completeness};
 use crate::findings::{Listed, listed};
 use crate::json_values;
 
@@ -40,7 +40,7 @@ fn function(file: &FileReport, unit: &FunctionReport, notation: &Notation) -> Js
         "language": match function.language { Language::C => "c", Language::Cpp => "c++" },
         "summary": summary(Totals::of_function(unit)),
         "criteria": completeness(&file.report.criteria, unit).iter().map(criterion).collect::<Vec<_>>(),
-        "goals": unit.goals.iter().map(|found| goal(file, found, notation)).collect::<Vec<_>>(),
+        "goals": unit.goals.iter().map(|found| goal(file, unit, found, notation)).collect::<Vec<_>>(),
         "tests": unit.tests.iter().map(|found| test(file, unit, found, notation)).collect::<Vec<_>>(),
         "work": work(unit),
     });
@@ -75,7 +75,7 @@ fn summary(totals: Totals) -> Json {
     })
 }
 
-fn goal(file: &FileReport, found: &GoalReport, notation: &Notation) -> Json {
+fn goal(file: &FileReport, unit: &FunctionReport, found: &GoalReport, notation: &Notation) -> Json {
     let goal = &found.goal;
     let mut object = json!({
         "id": found.id.0,
@@ -90,6 +90,14 @@ fn goal(file: &FileReport, found: &GoalReport, notation: &Notation) -> Json {
         "verdict": found.verdict.name(),
         "tests": [],
     });
+    match file.view(unit, found) {
+        View::Unit => object["view"] = json!("unit"),
+        View::From(function) => {
+            object["view"] = json!("integration");
+            object["from"] = json!(function);
+        }
+        View::ThroughCallers => object["view"] = json!("integration"),
+    }
     if let Some(pair) = &found.pair {
         object["pair"] = json!(pair);
     }

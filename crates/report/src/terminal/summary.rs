@@ -6,7 +6,7 @@ use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
 use crate::emit::input_line;
-use crate::file_report::{Completeness, FileReport, Totals, completeness};
+use crate::file_report::{Completeness, FileReport, Totals, View, completeness};
 use crate::findings::{Listed, listed};
 
 /// The table, the goals that are not covered and why, the findings, and where the suite was written.
@@ -91,13 +91,13 @@ fn open_goals(file: &FileReport, style: Style) -> Vec<String> {
         let trouble = unit.trouble.iter().map(|trouble| format!("  {}: {}", file.function_name(unit), trouble.what));
         let open = unit.goals.iter().filter(|goal| !matches!(goal.verdict, Verdict::Covered { .. }));
         // Where the whole function could not be treated, every goal has the same reason: one line says it.
-        let open = open.filter(|_| unit.trouble.is_none()).map(|goal| goal_line(file, goal, style));
+        let open = open.filter(|_| unit.trouble.is_none()).map(|goal| goal_line(file, unit, goal, style));
         trouble.chain(open).collect::<Vec<_>>()
     };
     file.report.functions.iter().flat_map(unit_lines).collect()
 }
 
-fn goal_line(file: &FileReport, found: &GoalReport, style: Style) -> String {
+fn goal_line(file: &FileReport, unit: &FunctionReport, found: &GoalReport, style: Style) -> String {
     let goal = &found.goal;
     let (verdict, colour, why) = match &found.verdict {
         Verdict::Covered { .. } => ("covered", Colour::Green, String::new()),
@@ -105,7 +105,10 @@ fn goal_line(file: &FileReport, found: &GoalReport, style: Style) -> String {
         Verdict::InfeasibleWithinBounds { bounds, .. } => ("infeasible within bounds", Colour::Yellow, cut_by(bounds)),
         Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
     };
-    let verdict = style.paint(colour, verdict);
+    let verdict = match file.view(unit, found) {
+        View::From(function) => style.paint(colour, &format!("{verdict} from {function}()")),
+        View::Unit | View::ThroughCallers => style.paint(colour, verdict),
+    };
     format!("  {}: {}: {verdict}: {why}", file.place(goal.place), goal.title())
 }
 
