@@ -141,6 +141,9 @@ impl<'u> Maker<'_, 'u> {
             return Err("it is not public: what calls it is tested".to_owned());
         }
         match method.kind() {
+            CXCursor_Constructor if class.is_abstract_record() => {
+                Err("its class is abstract: what constructs a derived class is tested".to_owned())
+            }
             CXCursor_Constructor => {
                 Ok(format!("static_cast<void>({}({}))", qualified(class), self.arguments(method, DEEPEST)?))
             }
