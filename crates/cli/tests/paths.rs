@@ -283,3 +283,58 @@ fn an_unknown_outcome_names_the_condition_that_was_not_decided() {
     let words = format!("{} {}", reason["message"], reason["blocking"]);
     assert!(words.contains("unit.c:3:13 '(unsigned long)a * b == 18446743979220271189ul' true"), "{words}");
 }
+
+/// Figure 1 of Sy and Deville 2003 in our words: two slots are read, not returned by a stub.
+const READING: &str = "#include <stdio.h>
+#include <stdlib.h>
+static int checked(int slot) {
+    if (slot >= 0 && slot <= 5)
+        return slot;
+    exit(1);
+}
+void pair(double weight[6]) {
+    int i, j;
+    double factor;
+    if (scanf(\"%d %d %lf\", &i, &j, &factor) != 3)
+        exit(2);
+    if (checked(i) < checked(j) && weight[i] > weight[j])
+        weight[i] = weight[j] * factor;
+}
+";
+
+const READ_DOMAIN: &str = "
+[function.pair]
+read = [{ min = -5, max = 20 }, { min = 3 }, { min = 0.5, max = 0.75 }]
+inputs.\"weight[0]\" = { min = 5, max = 20 }
+inputs.\"weight[1]\" = { min = 5, max = 20 }
+inputs.\"weight[2]\" = { min = 5, max = 20 }
+inputs.\"weight[3]\" = { min = 5, max = 20 }
+inputs.\"weight[4]\" = { min = 5, max = 20 }
+inputs.\"weight[5]\" = { min = 5, max = 20 }
+";
+
+#[test]
+fn numbers_that_are_read_are_in_their_domains() {
+    let files = [("unit.c", READING), ("branchwise.toml", READ_DOMAIN)];
+    let path = "11- 4+ 4b+ 4+ 4b+ 13+ 13b+";
+    let report = run(&files, "pair", &["--criterion", "path", "--path", path]);
+    assert_eq!(verdict(&report, path), covered());
+    let text = report["functions"][0]["tests"][0]["inputs"]["stdin"].as_str().expect("standard input").to_owned();
+    let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    assert!((0.0..=4.0).contains(&numbers[0]) && (3.0..=5.0).contains(&numbers[1]), "{text}");
+    assert!((0.5..=0.75).contains(&numbers[2]), "{text}");
+    // The second slot is never negative, and the verdict names what it rests on.
+    let report = run(&files, "pair", &["--path", "11- 4+ 4b+ 4-"]);
+    assert_eq!(verdict(&report, "11- 4+ 4b+ 4-"), infeasible("11- 4+ 4b+ 4-"));
+    let demands = report["functions"][0]["preconditions"].to_string();
+    assert!(demands.contains("the 2. number read is at least 3"), "{demands}");
+}
+
+#[test]
+fn a_stub_with_one_bound_has_all_values_beyond_it() {
+    let unit =
+        "int next(void);\nint unit(void) {\n    int n = next();\n    if (n > 7) return 1;\n    return n < 0;\n}\n";
+    let files = [("unit.c", unit), ("branchwise.toml", "[stub.next]\nmin = 3\n")];
+    let report = run(&files, "unit", &["--path", "4+", "--path", "4-"]);
+    assert_eq!((verdict(&report, "4+"), verdict(&report, "4-")), (covered(), covered()));
+}

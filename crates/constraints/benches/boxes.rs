@@ -32,7 +32,7 @@ const KINDS: [(&str, Kind); 12] = [
 fn main() {
     println!("| split | traversal | filtering | found | refuted | open | seconds |");
     println!("|---|---|---|---|---|---|---|");
-    for split in [SplittingOrder::Widest, SplittingOrder::InTurn, SplittingOrder::MostUsed] {
+    for split in [SplittingOrder::Heaviest, SplittingOrder::Widest, SplittingOrder::InTurn, SplittingOrder::MostUsed] {
         for traversal in [Traversal::Nearest, Traversal::DepthFirst] {
             for filtering in [Filtering::Contraction, Filtering::BothEnds] {
                 row(BoxTactics { split, traversal, filtering });

@@ -80,6 +80,7 @@ pub(crate) fn checks(
         if let Some(declared) = declarations.get(&name) {
             domain.preconditions.extend(declared.preconditions.iter().cloned());
             domain.pointers.extend(declared.pointers.iter().cloned());
+            domain.read.extend(declared.read.iter().cloned());
         }
         // A parameter that cannot be written leaves the function without a driver anyway.
         let own: Result<Vec<String>, String> =

@@ -27,7 +27,7 @@ use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
     SuiteWork, Test, TestSource, Trouble, Work,
 };
-use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
+use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
 use crate::suite::{Coverer, Smallest, minimise};
 use crate::verdicts::Judge;
 
@@ -558,11 +558,13 @@ fn more_shared(shared: &BTreeSet<SharedPair>, could_share: &BTreeSet<SharedPair>
     more
 }
 
-/// A round that is not over by then was cut by its bounds too: the next one gets half of what is left.
+/// A round that is not over by then was cut by its bounds too: it gets half of what is left. Along decision graphs a quarter,
+/// because what is nearest is tried first there, and what that does not reach in a while needs larger bounds.
 fn round_share(budget: &Budget<'_>) -> f64 {
     let spent = budget.spent();
-    let half = spent + (1.0 - spent) / 2.0;
-    if half > 0.95 { 1.0 } else { half }
+    let part = if budget.settings.strategy == Strategy::Dependence { 0.25 } else { 0.5 };
+    let share = spent + (1.0 - spent) * part;
+    if share > 0.95 { 1.0 } else { share }
 }
 
 /// A function for which nothing could be done.

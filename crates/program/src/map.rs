@@ -61,6 +61,8 @@ pub struct ResultDomain {
 pub struct Domain {
     pub preconditions: Vec<Precondition>,
     pub pointers: Vec<PointerDomain>,
+    /// Of the numbers that are read from a stream, one after the other; the last one also of all that follow.
+    pub read: Vec<ReadDomain>,
 }
 
 /// A condition on the inputs of a function, as the user wrote it.
@@ -92,6 +94,16 @@ pub struct PointerDomain {
     pub written: Written,
 }
 
+/// What a number may be that `scanf` reads as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadDomain {
+    /// Lowest and highest value of each range, for conversions to integers.
+    pub integers: Vec<(i128, i128)>,
+    /// The same for conversions to floats, as the bits of doubles.
+    pub floats: Vec<(u64, u64)>,
+    pub written: Written,
+}
+
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
@@ -102,7 +114,13 @@ impl Domain {
     /// Everything it demands, one text each, with the place where it is written.
     pub fn demands(&self) -> Vec<String> {
         let preconditions = self.preconditions.iter().map(|one| format!("{} ({})", one.expression, one.written));
-        preconditions.chain(self.pointers.iter().map(PointerDomain::demand)).collect()
+        let read = self.read.iter().enumerate().map(|(nth, domain)| domain.demand(nth, nth + 1 == self.read.len()));
+        preconditions.chain(self.pointers.iter().map(PointerDomain::demand)).chain(read).collect()
+    }
+
+    /// What is said of the number that is read after this many others.
+    pub fn of_number_read(&self, before: usize) -> Option<&ReadDomain> {
+        self.read.get(before).or(self.read.last())
     }
 
     /// The preconditions that cannot be used.
@@ -119,6 +137,24 @@ impl ResultDomain {
         };
         let ranges: Vec<String> = self.ranges.iter().map(range).collect();
         format!("{function}() returns {} ({})", ranges.join(" or "), self.written)
+    }
+}
+
+impl ReadDomain {
+    fn demand(&self, nth: usize, last: bool) -> String {
+        let range = |&(low, high): &(u64, u64)| match (f64::from_bits(low), f64::from_bits(high)) {
+            (low, high) if low == high => format!("{low}"),
+            (f64::NEG_INFINITY, high) => format!("at most {high}"),
+            (low, f64::INFINITY) => format!("at least {low}"),
+            (low, high) => format!("{low} to {high}"),
+        };
+        let ranges: Vec<String> = self.floats.iter().map(range).collect();
+        let which = match (nth, last) {
+            (0, true) => "each number read".to_owned(),
+            (_, true) => format!("each number read from the {}. on", nth + 1),
+            (_, false) => format!("the {}. number read", nth + 1),
+        };
+        format!("{which} is {} ({})", ranges.join(" or "), self.written)
     }
 }
 

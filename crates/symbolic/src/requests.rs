@@ -52,12 +52,18 @@ impl Executor<'_, '_> {
     }
 
     /// Whether the value of a term lies in one of these ranges.
-    fn within(&mut self, term: TermId, ranges: &[(i128, i128)], signed: bool) -> TermId {
+    pub(crate) fn within(&mut self, term: TermId, ranges: &[(i128, i128)], signed: bool) -> TermId {
         let terms = &mut self.session.terms;
         let width = terms.width(term);
-        let at_most = if signed { CompareOp::Sle } else { CompareOp::Ule };
+        let (at_most, least, most) = match signed {
+            true => (CompareOp::Sle, -1 << (width - 1), !(-1 << (width - 1))),
+            false => (CompareOp::Ule, 0, if width >= 127 { i128::MAX } else { (1 << width) - 1 }),
+        };
         let mut within = terms.boolean(false);
-        for &(low, high) in ranges {
+        for (low, high) in ranges.iter().map(|&(low, high)| (low.max(least), high.min(most))) {
+            if low > high {
+                continue;
+            }
             let (low, high) = (terms.constant(low as u128, width), terms.constant(high as u128, width));
             let (above, below) = (terms.compare(at_most, low, term), terms.compare(at_most, term, high));
             let inside = terms.and(above, below);

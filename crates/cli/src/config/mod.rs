@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use branchwise_frontend::Declarations;
 use branchwise_generate::{FindingsMode, FunctionSettings, Scope, Strategy};
-use branchwise_program::map::{Domain, PointerDomain, Precondition, ResultDomain, Written};
+use branchwise_program::map::{Domain, PointerDomain, Precondition, ReadDomain, ResultDomain, Written};
 
 use crate::error::CliError;
 
@@ -44,6 +44,7 @@ struct FunctionConfig {
     choices: Choices,
     preconditions: Vec<Precondition>,
     inputs: Vec<InputConfig>,
+    read: Vec<ReadDomain>,
 }
 
 /// The domain of one input.
@@ -64,6 +65,7 @@ struct InputConfig {
 struct Number {
     text: String,
     integer: Option<i128>,
+    real: f64,
     written: Written,
 }
 
@@ -137,6 +139,7 @@ impl FunctionConfig {
         Domain {
             preconditions: ranges.chain(self.preconditions.iter().cloned()).collect(),
             pointers: self.inputs.iter().filter_map(InputConfig::pointer).collect(),
+            read: self.read.clone(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use branchwise_generate::{FindingsMode, Scope, Strategy};
-use branchwise_program::map::{Precondition, ResultDomain, Written};
+use branchwise_program::map::{Precondition, ReadDomain, ResultDomain, Written};
 use branchwise_report::did_you_mean;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,9 +17,10 @@ const MOST_ELEMENTS: u64 = 4096;
 
 const TOP_KEYS: [&str; 10] =
     ["time", "steps", "seed", "strategy", "scope", "findings", "include", "exclude", "function", "stub"];
-const FUNCTION_KEYS: [&str; 7] = ["skip", "time", "steps", "seed", "strategy", "assume", "inputs"];
+const FUNCTION_KEYS: [&str; 8] = ["skip", "time", "steps", "seed", "strategy", "assume", "inputs", "read"];
 const INPUT_KEYS: [&str; 5] = ["min", "max", "values", "elements", "null"];
-const STUB_KEYS: [&str; 3] = ["min", "max", "values"];
+/// Of what a stub returns and of a number that is read.
+const NUMBER_KEYS: [&str; 3] = ["min", "max", "values"];
 const ELEMENTS_KEYS: [&str; 2] = ["min", "max"];
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -127,6 +128,7 @@ impl Reader<'_> {
             choices: Choices::default(),
             preconditions: Vec::new(),
             inputs: Vec::new(),
+            read: Vec::new(),
         };
         for (key, _, value) in self.entries(self.table(name, value)?, &FUNCTION_KEYS)? {
             match key {
@@ -139,6 +141,14 @@ impl Reader<'_> {
                     for (name, input) in self.table(key, value)? {
                         function.inputs.push(self.input(name.span().start, name.get_ref(), input)?);
                     }
+                }
+                "read" => {
+                    function.read = match value.get_ref() {
+                        DeValue::Array(domains) if !domains.is_empty() => {
+                            domains.iter().map(|domain| self.number_read(key, domain)).collect::<Read<Vec<_>>>()?
+                        }
+                        _ => vec![self.number_read(key, value)?],
+                    };
                 }
                 _ => self.choice(key, value, &mut function.choices)?,
             }
@@ -196,7 +206,7 @@ impl Reader<'_> {
     fn stub(&self, at: usize, name: &str, value: &Value<'_>) -> Read<ResultDomain> {
         let (mut lowest, mut highest, mut values) = (i128::from(i64::MIN), i128::from(u64::MAX), Vec::new());
         let integer = |number: &Number| number.integer.ok_or_else(|| self.error(at, "a stub's result is an integer"));
-        for (key, _, value) in self.entries(self.table(name, value)?, &STUB_KEYS)? {
+        for (key, _, value) in self.entries(self.table(name, value)?, &NUMBER_KEYS)? {
             match key {
                 "min" => lowest = integer(&self.number(key, value)?)?,
                 "max" => highest = integer(&self.number(key, value)?)?,
@@ -209,6 +219,41 @@ impl Reader<'_> {
             return Err(self.error(at, format!("no value is left for the result of '{name}'")));
         }
         Ok(ResultDomain { ranges, written: self.written(at) })
+    }
+
+    fn number_read(&self, key: &str, value: &Value<'_>) -> Read<ReadDomain> {
+        let at = value.span().start;
+        let (mut lowest, mut highest, mut values) = (f64::NEG_INFINITY, f64::INFINITY, Vec::new());
+        let (mut least, mut most) = (i128::MIN, i128::MAX);
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(self.wrong(key, value, "{ min = …, max = … } or an array of these"));
+        };
+        for (key, _, value) in self.entries(table, &NUMBER_KEYS)? {
+            match key {
+                "min" => {
+                    let number = self.number(key, value)?;
+                    (lowest, least) = (number.real, number.integer.unwrap_or(number.real.ceil() as i128));
+                }
+                "max" => {
+                    let number = self.number(key, value)?;
+                    (highest, most) = (number.real, number.integer.unwrap_or(number.real.floor() as i128));
+                }
+                _ => values = self.numbers(key, value)?,
+            }
+        }
+        let inside = |number: &&Number| (lowest..=highest).contains(&number.real);
+        let single = |number: &Number| (number.real.to_bits(), number.real.to_bits());
+        let (integers, floats): (Vec<(i128, i128)>, Vec<(u64, u64)>) = match values.is_empty() {
+            true => (vec![(least, most)], vec![(lowest.to_bits(), highest.to_bits())]),
+            false => (
+                values.iter().filter(inside).filter_map(|number| Some((number.integer?, number.integer?))).collect(),
+                values.iter().filter(inside).map(single).collect(),
+            ),
+        };
+        if floats.iter().all(|&(low, high)| f64::from_bits(low) > f64::from_bits(high)) {
+            return Err(self.error(at, "no value is left for a number that is read"));
+        }
+        Ok(ReadDomain { integers, floats, written: self.written(at) })
     }
 
     fn elements(&self, key: &str, value: &Value<'_>) -> Read<(u64, u64)> {
@@ -266,10 +311,12 @@ impl Reader<'_> {
             DeValue::Integer(integer) => {
                 let parsed = i128::from_str_radix(integer.as_str(), integer.radix());
                 let integer = parsed.map_err(|_| self.wrong(key, value, "a number of at most 64 bits"))?;
-                Ok(Number { text: literal(integer), integer: Some(integer), written })
+                Ok(Number { text: literal(integer), integer: Some(integer), real: integer as f64, written })
             }
             DeValue::Float(float) => match float.as_str().parse::<f64>() {
-                Ok(number) if number.is_finite() => Ok(Number { text: format!("{number:?}"), integer: None, written }),
+                Ok(number) if number.is_finite() => {
+                    Ok(Number { text: format!("{number:?}"), integer: None, real: number, written })
+                }
                 _ => Err(self.wrong(key, value, "a finite number")),
             },
             _ => Err(self.wrong(key, value, "a number")),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::deadline::{Deadline, STEP};
 use super::in_process::verdict;
 use super::wire::{self, Reply};
-use super::{Backend, Verdict};
+use super::{Backend, Verdict, limits_for};
 use crate::answer::Reason;
 use crate::solver::Limits;
 use crate::terms::{TermId, Terms};
@@ -78,8 +78,9 @@ impl Child {
 impl Backend for Child {
     fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
         let (graph, variables) = wire::graph(terms, constraints);
-        match self.exchange(&wire::encode_query(&graph, &self.limits)) {
-            Ok(reply) => verdict(reply, constraints, &variables, &self.limits),
+        let Some(limits) = limits_for(&graph, &self.limits) else { return Verdict::Unknown(Reason::FloatingPoint) };
+        match self.exchange(&wire::encode_query(&graph, &limits)) {
+            Ok(reply) => verdict(reply, constraints, &variables, &limits),
             Err(reason) => Verdict::Unknown(reason),
         }
     }

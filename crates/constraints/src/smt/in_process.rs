@@ -1,6 +1,6 @@
 use super::translate::{in_new_timed_context, solve};
 use super::wire::{self, Reply};
-use super::{Backend, Verdict};
+use super::{Backend, Verdict, limits_for};
 use crate::answer::Reason;
 use crate::model::Model;
 use crate::solver::Limits;
@@ -21,8 +21,9 @@ impl InProcess {
 impl Backend for InProcess {
     fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict {
         let (graph, variables) = wire::graph(terms, constraints);
-        let reply = in_new_timed_context(&self.limits, || solve(&graph, &self.limits));
-        verdict(reply, constraints, &variables, &self.limits)
+        let Some(limits) = limits_for(&graph, &self.limits) else { return Verdict::Unknown(Reason::FloatingPoint) };
+        let reply = in_new_timed_context(&limits, || solve(&graph, &limits));
+        verdict(reply, constraints, &variables, &limits)
     }
 }
 

@@ -20,8 +20,8 @@ pub use worker::smt_worker_main;
 
 use crate::answer::Reason;
 use crate::model::Model;
-use crate::solver::SolverSettings;
-use crate::terms::{TermId, Terms};
+use crate::solver::{Limits, SolverSettings};
+use crate::terms::{TermId, TermKind, Terms};
 
 /// The SMT solver's answer, before anyone has checked it. A model may leave out variables that do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,26 @@ pub(crate) enum Verdict {
 
 pub(crate) trait Backend: Send {
     fn solve(&mut self, terms: &Terms, constraints: &[TermId]) -> Verdict;
+}
+
+/// Of the steps, what a query with floats gets: results of their arithmetic may be anything here, so that what can be refuted
+/// is so soon, and models are guesses.
+const SHARE_FOR_FLOATS: u32 = 8;
+
+/// Steps for each result of float arithmetic. A query that has more of them is not worth its translation: bounds and the order
+/// of floats have refuted what depends on little else.
+const STEPS_PER_FLOAT: u32 = 16_384;
+
+/// The limits for a query; `None` if it is left undecided.
+fn limits_for(graph: &wire::Graph, limits: &Limits) -> Option<Limits> {
+    let is_float = |node: &&wire::GraphNode| matches!(node.kind, TermKind::Float(..));
+    let is_result = |node: &&wire::GraphNode| matches!(node.kind, TermKind::Float(op, ..) if !op.is_comparison());
+    let results = graph.nodes.iter().filter(is_result).count();
+    if results as u64 > u64::from(limits.resource / STEPS_PER_FLOAT) {
+        return None;
+    }
+    let share = if graph.nodes.iter().any(|node| is_float(&node)) { SHARE_FOR_FLOATS } else { 1 };
+    Some(Limits { resource: limits.resource / share, ..*limits })
 }
 
 pub(crate) fn backend(settings: &SolverSettings) -> Box<dyn Backend> {

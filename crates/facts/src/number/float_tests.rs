@@ -58,7 +58,7 @@ fn holds(predicate: FloatPredicate, width: u32, left: u64, right: u64) -> bool {
         FloatPredicate::GreaterOrEqual => a >= b,
         FloatPredicate::Less => a < b,
         FloatPredicate::LessOrEqual => a <= b,
-        FloatPredicate::Different => a < b || a > b,
+        FloatPredicate::Different => !unordered && a != b,
         FloatPredicate::Ordered => !unordered,
         FloatPredicate::Unordered => unordered,
         FloatPredicate::UnorderedOrEqual => unordered || a == b,

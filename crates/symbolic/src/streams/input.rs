@@ -4,7 +4,7 @@
 //! a whole number as one variable: digits that add up to a value are hard to solve for, a value is not. What such a
 //! number leaves open (is there anything behind it?) is decided when the program looks.
 
-use branchwise_constraints::{CompareOp, TermId};
+use branchwise_constraints::{CompareOp, FloatOp, TermId};
 
 use crate::executor::{Executor, Step};
 use crate::inputs::ShapeId;
@@ -138,6 +138,7 @@ impl Executor<'_, '_> {
                 self.notes.caveats.plain_numbers |= self.session.shared.looks_at_errno;
                 let value = self.stream_variable(Slot::Number(notation, width));
                 self.require_writable_float(notation, value)?;
+                self.require_declared(notation, value)?;
                 self.push_piece(StreamPiece::Number { value, notation });
                 self.input.looked_ahead = true;
                 self.input.not_next = Some(notation.digits());
@@ -182,6 +183,36 @@ impl Executor<'_, '_> {
         let is_plain = terms.compare(CompareOp::Eq, magnitude, plain);
         let writable = terms.or(is_number, is_plain);
         self.require(writable)
+    }
+
+    /// A number is read only if it is in the domain that is declared of it.
+    fn require_declared(&mut self, notation: Notation, value: TermId) -> Step<()> {
+        let program = self.session.program;
+        let is_number = |piece: &&StreamPiece| matches!(piece, StreamPiece::Number { .. });
+        let before = self.input.pieces.iter().filter(is_number).count();
+        let declared = program.map.domain(self.session.function).and_then(|domain| domain.of_number_read(before));
+        let Some(domain) = declared else { return Ok(()) };
+        let within = match notation {
+            Notation::Float => self.float_within(value, &domain.floats),
+            Notation::Signed | Notation::AnyBase => self.within(value, &domain.integers, true),
+            Notation::Unsigned | Notation::Octal | Notation::Hexadecimal => self.within(value, &domain.integers, false),
+        };
+        self.require(within)
+    }
+
+    /// Whether a float lies in one of these ranges, whose ends are bits of doubles.
+    fn float_within(&mut self, value: TermId, ranges: &[(u64, u64)]) -> TermId {
+        let terms = &mut self.session.terms;
+        let wide = if terms.width(value) == 64 { value } else { terms.float(FloatOp::Convert, 64, &[value]) };
+        let mut within = terms.boolean(false);
+        for &(low, high) in ranges {
+            let [low, high] = [low, high].map(|bits| terms.constant(u128::from(bits), 64));
+            let above = terms.float(FloatOp::LessOrEqual, 1, &[low, wide]);
+            let below = terms.float(FloatOp::LessOrEqual, 1, &[wide, high]);
+            let inside = terms.and(above, below);
+            within = terms.or(within, inside);
+        }
+        within
     }
 
     /// White space from here on does not count.

@@ -96,6 +96,27 @@ pub(super) fn fraction(rounding: FloatOp, a: FloatRange) -> FloatRange {
     FloatRange { nan, ..FloatRange::numbers(place_of(low, a.width), place_of(high, a.width), a.width) }
 }
 
+/// `from + part * (to - from)` lies between the two, where the part is below 1 and the difference does not overflow. Let
+/// the difference be `e`, rounded `d >= 0`. If `d <= e`, so is `part * d`. Otherwise `d` was rounded up by at most half a
+/// unit in the last place, and `part * d` is less than `d` by more than that, so that it is rounded to less than `e`.
+/// Infinite numbers give a NaN or the infinite end.
+pub(super) fn interpolated(from: FloatRange, to: FloatRange, part: FloatRange) -> FloatRange {
+    let width = from.width;
+    let below_one = part.has_numbers() && part.low >= -1 && part.high < place_of(1.0, width);
+    let finite = |place: i64| place.clamp(bottom(width) + 1, infinity(width) - 1);
+    let overflows = |a: i64, b: i64| {
+        let difference = compute(FloatOp::Sub, &[finite(a), finite(b)], width);
+        difference.is_none_or(|place| place == infinity(width) || place == bottom(width))
+    };
+    if !below_one || !from.has_numbers() || !to.has_numbers() {
+        return FloatRange::full(width);
+    }
+    if overflows(to.high, from.low) || overflows(to.low, from.high) {
+        return FloatRange::full(width);
+    }
+    FloatRange { nan: true, ..from.hull(to).with_both_zeros() }
+}
+
 fn product(a: FloatRange, b: FloatRange) -> FloatRange {
     let nan = a.nan || b.nan || (a.has_zero() && b.has_infinity()) || (a.has_infinity() && b.has_zero());
     // Zero times infinity counts as zero: what is near it is a zero, or is at another corner.

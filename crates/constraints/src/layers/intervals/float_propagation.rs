@@ -52,12 +52,12 @@ fn has_float_result(op: FloatOp) -> bool {
 }
 
 /// A change of the sign, which is made on the bits.
-enum Signed {
+pub(super) enum Signed {
     Negated(TermId),
     Magnitude(TermId),
 }
 
-fn signed(graph: &Graph, kind: TermKind, width: u32) -> Option<Signed> {
+pub(super) fn signed(graph: &Graph, kind: TermKind, width: u32) -> Option<Signed> {
     let constant = |term: TermId| match graph.nodes[term.index()].kind {
         TermKind::Constant(value) => Some(value),
         _ => None,
@@ -87,6 +87,26 @@ fn rounding_of(graph: &Graph, term: TermId) -> Option<(FloatOp, TermId)> {
     }
 }
 
+/// The two numbers and the factor of `from + part * (to - from)`, if the sum is one.
+fn interpolation(graph: &Graph, a: TermId, b: Option<TermId>) -> Option<(TermId, TermId, TermId)> {
+    let operands = |op: FloatOp, term: TermId| match graph.nodes[term.index()].kind {
+        TermKind::Float(found, x, Some(y), None) if found == op => Some((x, y)),
+        _ => None,
+    };
+    let b = b?;
+    for (from, scaled) in [(a, b), (b, a)] {
+        let Some((x, y)) = operands(FloatOp::Mul, scaled) else { continue };
+        for (part, distance) in [(x, y), (y, x)] {
+            if let Some((to, subtracted)) = operands(FloatOp::Sub, distance)
+                && subtracted == from
+            {
+                return Some((from, to, part));
+            }
+        }
+    }
+    None
+}
+
 impl Propagation<'_> {
     fn float(&self, term: TermId) -> FloatRange {
         let width = self.graph.nodes[term.index()].width;
@@ -104,7 +124,7 @@ impl Propagation<'_> {
         float.map_or(Some(()), |float| self.narrow_float(term, float))
     }
 
-    fn narrow_float(&mut self, term: TermId, range: FloatRange) -> Option<()> {
+    pub(super) fn narrow_float(&mut self, term: TermId, range: FloatRange) -> Option<()> {
         let Some(known) = self.floats[term.index()] else { return Some(()) };
         let met = known.meet(range)?;
         self.changed |= met != known;
@@ -134,6 +154,14 @@ impl Propagation<'_> {
                     (FloatOp::Sub, Some((rounding, rounded))) if rounded == a => {
                         range.meet(float_forward::fraction(rounding, left))?
                     }
+                    (FloatOp::Add, _) => match interpolation(self.graph, a, b) {
+                        Some((from, to, part)) => {
+                            let between =
+                                float_forward::interpolated(self.float(from), self.float(to), self.float(part));
+                            range.meet(between)?
+                        }
+                        None => range,
+                    },
                     _ => range,
                 }
             }
@@ -188,6 +216,15 @@ impl Propagation<'_> {
             Some(b) => self.narrow_float(b, right),
             None => Some(()),
         }
+    }
+
+    pub(super) fn narrow_ordered(&mut self) -> Option<()> {
+        for pair in 0..self.ordered.len() {
+            let (a, b) = self.ordered[pair];
+            let narrowed = float_backward::compare(FloatOp::LessOrEqual, true, self.float(a), self.float(b), false);
+            self.narrow_floats(a, Some(b), narrowed)?;
+        }
+        Some(())
     }
 
     fn choose_float(&mut self, result: FloatRange, condition: TermId, then: TermId, otherwise: TermId) -> Option<()> {

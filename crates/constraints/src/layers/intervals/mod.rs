@@ -18,8 +18,12 @@ mod integer_tests;
 mod library;
 #[cfg(test)]
 mod library_tests;
+mod order;
+#[cfg(test)]
+mod order_tests;
 mod propagation;
 mod range;
+mod ratio;
 
 use crate::answer::{Layer, Solved, Statistics};
 use crate::hash::FastMap;

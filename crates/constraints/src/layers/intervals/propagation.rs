@@ -33,6 +33,8 @@ pub(super) struct Propagation<'a> {
     pub ranges: Vec<Range>,
     /// By node, of those that are floats.
     pub floats: Vec<Option<FloatRange>>,
+    /// Pairs of nodes, the first of which is never greater than the second; neither is a NaN.
+    pub ordered: Vec<(TermId, TermId)>,
     pub changed: bool,
     /// How many times all terms were gone through.
     pub rounds: u64,
@@ -41,7 +43,7 @@ pub(super) struct Propagation<'a> {
 impl<'a> Propagation<'a> {
     pub(super) fn new(graph: &'a Graph) -> Self {
         let ranges = graph.nodes.iter().map(|node| Range::full(node.width)).collect();
-        Propagation { graph, ranges, floats: float_roles(graph), changed: false, rounds: 0 }
+        Propagation { graph, ranges, floats: float_roles(graph), ordered: Vec::new(), changed: false, rounds: 0 }
     }
 
     /// Bounds under the constraints, to a fixpoint if that is near; none if they exclude each other.
@@ -68,6 +70,7 @@ impl Propagation<'_> {
             self.narrow(TermId(place as u32), range)?;
             self.forward_float(place, node)?;
         }
+        self.narrow_ordered()?;
         for (place, node) in self.graph.nodes.iter().enumerate().rev() {
             self.backward_float(place, node)?;
             self.backward(self.ranges[place], node)?;

@@ -24,7 +24,7 @@ pub(super) enum End {
 }
 
 /// The nodes of the variables, in the order of their numbers.
-pub(super) fn variable_nodes(graph: &Graph) -> Vec<TermId> {
+pub(in crate::layers::intervals) fn variable_nodes(graph: &Graph) -> Vec<TermId> {
     let nodes = graph.nodes.iter().enumerate();
     let variables = nodes.filter(|(_, node)| matches!(node.kind, TermKind::Variable(_)));
     variables.map(|(place, _)| TermId(place as u32)).collect()
@@ -157,6 +157,21 @@ impl Values {
             (_, Domain::Bits(range)) if self.float.is_some() || range.least < 0 && range.most >= 0 => self.nearest(0),
             (_, Domain::Bits(range)) => range.low + (range.high - range.low) / 2,
         }
+    }
+
+    /// The float of this kind (for the narrower floats, the greatest of theirs), if it is inside.
+    pub(super) fn special(self, value: f64) -> Option<u128> {
+        let float = self.float?;
+        let value = match (float.width, value.is_finite()) {
+            (32, true) => f64::from(f32::MAX).copysign(value),
+            _ => value,
+        };
+        let special = if value.is_nan() {
+            FloatRange::nothing_but_nan(float.width).nearest(0)
+        } else {
+            bits(place_of(value, float.width), float.width)
+        };
+        (float.contains(special) && self.range.contains(special)).then_some(special)
     }
 
     /// Points to try, the nicest first: the hint or what is nearest, small and round numbers, ends, middles.

@@ -17,6 +17,8 @@ use crate::layers::{Decide, Query, Switch};
 use crate::smt::wire;
 use crate::solver::{Limits, SolverSettings};
 
+#[cfg(test)]
+pub(super) use cell::variable_nodes;
 use effort::Effort;
 use search::{Found, Search};
 pub use tactics::{BoxTactics, Filtering, SplittingOrder, Traversal};

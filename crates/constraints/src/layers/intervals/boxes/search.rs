@@ -8,7 +8,9 @@ use super::evaluation::Evaluation;
 use super::tactics::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use crate::floats::FloatOp;
 use crate::layers::intervals::domain::{Domain, Points};
+use crate::layers::intervals::order::contract_by_order;
 use crate::layers::intervals::propagation::Propagation;
+use crate::layers::intervals::ratio::contract_by_ratios;
 use crate::smt::wire::{Graph, GraphNode};
 use crate::terms::{TermId, TermKind};
 
@@ -17,6 +19,9 @@ const FEW_POINTS: u128 = 32;
 
 /// How many boxes are split between two looks for a point by labelling.
 const BOXES_PER_LABELLING: u64 = 16;
+
+/// What overflows, and what is neither less nor greater than anything.
+const SPECIALS: [f64; 5] = [f64::MAX, f64::MIN, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
 pub(super) enum Found {
     /// A value for each variable that satisfies the constraints.
@@ -42,6 +47,8 @@ pub(super) struct Search<'a> {
     tactics: BoxTactics,
     /// How often each variable occurs.
     uses: Vec<u32>,
+    /// Floats of which other terms are taken for multiples.
+    bases: Vec<TermId>,
     /// Of the variables, and after them the pivots.
     nodes: Vec<TermId>,
     variables: usize,
@@ -67,6 +74,7 @@ impl<'a> Search<'a> {
             effort,
             tactics,
             uses: uses(graph, &nodes),
+            bases: Vec::new(),
             variables: nodes.len(),
             nodes,
             cost: graph.nodes.iter().map(node_cost).sum(),
@@ -82,7 +90,9 @@ impl<'a> Search<'a> {
     pub(super) fn run(mut self) -> Found {
         let Some(cell) = self.contract_root() else { return Found::Nothing };
         let whole = self.effort.left();
-        if let Some(point) = self.label(&cell).or_else(|| self.push(cell.clone(), 0)) {
+        if let Some(point) =
+            self.label(&cell).or_else(|| self.special_point(&cell)).or_else(|| self.push(cell.clone(), 0))
+        {
             return Found::Point(point);
         }
         // Most refutations need few boxes; after those a descent finds what bisection would take long to.
@@ -99,6 +109,10 @@ impl<'a> Search<'a> {
 
     fn contract_root(&mut self) -> Option<Cell> {
         self.root.contract()?;
+        let looks = contract_by_order(&mut self.root)?;
+        self.effort.spend(looks);
+        self.present.ordered.clone_from(&self.root.ordered);
+        self.bases = bases(&self.uses, &self.nodes, &self.root);
         self.spend_rounds();
         self.nodes.extend(pivots(self.graph, &self.root));
         Some(self.nodes.iter().map(|&node| Values::of(&self.root, node)).collect())
@@ -164,6 +178,11 @@ impl<'a> Search<'a> {
     fn next_split(&self, cell: &[Values], turn: usize) -> Option<usize> {
         match self.tactics.split {
             SplittingOrder::Widest => widest(cell),
+            SplittingOrder::Heaviest => {
+                let open = (0..cell.len()).filter(|&variable| cell[variable].size() >= 0.0);
+                let weight = |variable: usize| cell[variable].size() * f64::from(self.uses[variable]);
+                open.max_by(|&a, &b| weight(a).total_cmp(&weight(b)).then(b.cmp(&a)))
+            }
             SplittingOrder::InTurn => {
                 let count = cell.len();
                 (turn..turn + count).map(|variable| variable % count).find(|&variable| cell[variable].size() >= 0.0)
@@ -218,9 +237,17 @@ impl<'a> Search<'a> {
             result = result.and_then(|()| self.present.assume(node, values.range, values.float));
         }
         let result = result.and_then(|()| self.present.contract());
+        let result = result.and_then(|()| self.contract_by_ratios());
         self.spend_rounds();
         result?;
         Some(self.nodes.iter().map(|&node| Values::of(&self.present, node)).collect())
+    }
+
+    fn contract_by_ratios(&mut self) -> Option<()> {
+        self.present.changed = false;
+        contract_by_ratios(&mut self.present, &self.bases)?;
+        self.effort.spend(self.bases.len() as u64 * self.graph.nodes.len() as u64);
+        if self.present.changed { self.present.contract() } else { Some(()) }
     }
 
     /// Keeps a box for later, unless its middle satisfies the constraints.
@@ -234,6 +261,30 @@ impl<'a> Search<'a> {
         let distance = if self.tactics.traversal == Traversal::Nearest { distance } else { 0.0 };
         let number = self.boxes;
         self.pending.push(Pending { distance, number, cell, turn });
+        None
+    }
+
+    /// The hint with one float, or all, at a value that no range leads to: a NaN makes comparisons false, and infinite and
+    /// greatest numbers overflow. So few points are tried whatever contraction has left of the effort.
+    fn special_point(&mut self, cell: &Cell) -> Option<Vec<u128>> {
+        let cell = &cell[..self.variables];
+        let hint: Vec<u128> = cell.iter().zip(self.hint).map(|(values, &hint)| values.nearest(hint)).collect();
+        for value in SPECIALS {
+            let special: Vec<Option<u128>> = cell.iter().map(|values| values.special(value)).collect();
+            let with = |chosen: &dyn Fn(usize) -> bool| -> Vec<u128> {
+                let value = |variable: usize| special[variable].filter(|_| chosen(variable)).unwrap_or(hint[variable]);
+                (0..hint.len()).map(value).collect()
+            };
+            let single = (0..hint.len()).filter(|&variable| special[variable].is_some());
+            let points: Vec<Vec<u128>> =
+                single.map(|only| with(&|variable| variable == only)).chain([with(&|_| true)]).collect();
+            for point in points {
+                self.spend_evaluation();
+                if self.evaluation.satisfies(self.graph, &point) {
+                    return Some(point);
+                }
+            }
+        }
         None
     }
 
@@ -265,6 +316,15 @@ fn uses(graph: &Graph, variables: &[TermId]) -> Vec<u32> {
         node.kind.operands().for_each(|operand| uses[operand.index()] += 1);
     }
     variables.iter().map(|variable| uses[variable.index()]).collect()
+}
+
+/// Most variables that terms are multiples of: each costs a look at all nodes for each box.
+const MOST_BASES: usize = 4;
+
+/// The floats among the variables that occur more than once.
+fn bases(uses: &[u32], variables: &[TermId], root: &Propagation<'_>) -> Vec<TermId> {
+    let is_base = |&(&variable, &uses): &(&TermId, &u32)| uses > 1 && root.floats[variable.index()].is_some();
+    variables.iter().zip(uses).filter(is_base).map(|(&variable, _)| variable).take(MOST_BASES).collect()
 }
 
 /// The variable with the most values.

@@ -10,8 +10,10 @@ pub struct BoxTactics {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum SplittingOrder {
     /// The one with the most values.
-    #[default]
     Widest,
+    /// The one with the most values (as a logarithm) times its occurrences.
+    #[default]
+    Heaviest,
     /// One after the other, as Sy and Deville do.
     InTurn,
     /// The one that occurs most often; among equals the one with the most values.
