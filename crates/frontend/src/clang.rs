@@ -232,6 +232,14 @@ impl<'u> Cursor<'u> {
         unsafe { clang_CXXMethod_isVirtual(self.raw) != 0 }
     }
 
+    pub fn is_pure_virtual(self) -> bool {
+        unsafe { clang_CXXMethod_isPureVirtual(self.raw) != 0 }
+    }
+
+    pub fn is_private(self) -> bool {
+        unsafe { clang_getCXXAccessSpecifier(self.raw) == CX_CXXPrivate }
+    }
+
     pub fn is_abstract_record(self) -> bool {
         unsafe { clang_CXXRecord_isAbstract(self.raw) != 0 }
     }

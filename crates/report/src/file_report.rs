@@ -5,7 +5,7 @@ use std::path::Path;
 use branchwise_generate::{FunctionReport, Report};
 use branchwise_goals::{Criterion, GoalId, Verdict};
 use branchwise_program::Program;
-use branchwise_program::map::{InputOrigin, Language, Map, Place};
+use branchwise_program::map::{InputOrigin, Map, Place};
 
 /// One translation unit: its map, how it is compiled and what generation found.
 #[derive(Debug, Copy, Clone)]
@@ -59,7 +59,7 @@ const READERS: [&str; 20] = [
 
 impl FileReport<'_> {
     pub fn is_cpp(&self) -> bool {
-        self.map.functions.values().any(|function| function.language == Language::Cpp)
+        self.map.is_cpp()
     }
 
     /// How the names of its test files end.
@@ -106,9 +106,15 @@ pub fn keeps_state(program: &Program) -> bool {
             inputs.any(|input| input.origin == InputOrigin::Global && input.name == name)
         })
     };
-    let mut globals = program.code.globals.values();
+    let of_library = |name: &str| OF_LIBRARY.iter().any(|head| name.starts_with(head));
+    let mut globals = program.code.globals.values().filter(|global| !of_library(&global.name));
     globals.any(|global| !global.constant && global.initializer.is_some() && !set_by_every_test(&global.name))
 }
+
+/// How the symbols of variables begin that belong to models and to the headers of the standard library of C++.
+const OF_LIBRARY: [&str; 10] = [
+    "__bw_", "_ZSt", "_ZNSt", "_ZZNSt", "_ZZNKSt", "_ZGVSt", "_ZGVNSt", "_ZGVZNSt", "_ZGVZNKSt", "_ZN9__gnu_cxx",
+];
 
 /// How many goals ended how.
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
