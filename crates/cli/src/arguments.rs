@@ -454,17 +454,21 @@ impl From<Strategy> for branchwise_generate::Strategy {
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
-    /// Plain C without a framework
+    /// Plain C, or C++ for files of C++, without a framework
+    #[value(alias = "plain")]
     C,
-    /// C behind GoogleTest
+    /// GoogleTest
     Gtest,
+    /// Catch2 for files of C++; tests of C are plain
+    Catch2,
 }
 
 impl From<Emit> for branchwise_report::EmitFormat {
     fn from(emit: Emit) -> Self {
         match emit {
-            Emit::C => Self::C,
+            Emit::C => Self::Plain,
             Emit::Gtest => Self::GoogleTest,
+            Emit::Catch2 => Self::Catch2,
         }
     }
 }

@@ -39,9 +39,10 @@ const LIBRARY_FOLDERS: &[&str] =
 const RUNTIME_FOLDERS: &[&str] = &["/usr/lib/llvm-19/lib/clang/19/lib/linux", "/usr/lib/clang/19/lib/linux"];
 const PROFILE_RUNTIME: &str =
     if cfg!(target_arch = "aarch64") { "libclang_rt.profile-aarch64" } else { "libclang_rt.profile-x86_64" };
+const CATCH2_FOLDERS: &[&str] = &["/usr/include/catch2", "/usr/local/include/catch2"];
 const HEADER_FOLDERS: &[&str] = &["/usr/include/gtest", "/usr/local/include/gtest"];
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 12] = [
     need("clang-19", "clang-19", "reads and compiles C", Probe::Program("clang-19")),
     need("libclang-19", "libclang1-19", "conditions, types and places", Probe::File(LIBRARY_FOLDERS, "libclang-19.so")),
     need("llvm-cov-19", "llvm-19", "measures coverage", Probe::Program("llvm-cov-19")),
@@ -53,6 +54,7 @@ const NEEDS: [Need; 11] = [
     optional("cvc5", "cvc5", "decides some conditions on floats that are left open", Probe::Program("cvc5")),
     optional("gcc", "gcc", "compiles emitted tests", Probe::Program("gcc")),
     optional("GoogleTest", "libgtest-dev", "runs --emit gtest", Probe::File(HEADER_FOLDERS, "gtest.h")),
+    optional("Catch2", "catch2", "runs --emit catch2", Probe::File(CATCH2_FOLDERS, "catch")),
 ];
 
 const fn need(name: &'static str, package: &'static str, use_of_it: &'static str, how: Probe) -> Need {

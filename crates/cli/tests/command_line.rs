@@ -179,8 +179,9 @@ fn help_of_generate() {
                       What tests are written as; may be given several times
 
                       Possible values:
-                      - c:     Plain C without a framework
-                      - gtest: C behind GoogleTest
+                      - c:      Plain C, or C++ for files of C++, without a framework
+                      - gtest:  GoogleTest
+                      - catch2: Catch2 for files of C++; tests of C are plain
 
                       [default: c]
 
@@ -241,7 +242,7 @@ fn short_help_of_generate() {
                   --seed-test <FILE>        File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
                   --config <FILE>           File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
                   --out <DIR>               Folder for the tests, report.json and suite.json [default: branchwise-out]
-                  --emit <FORMAT>           What tests are written as; may be given several times [default: c] [possible values: c, gtest]
+                  --emit <FORMAT>           What tests are written as; may be given several times [default: c] [possible values: c, gtest, catch2]
                   --set-statics             Make the file's static variables inputs, instead of reaching their values by calls
                   --malloc-may-fail         Let calls of malloc() and its like also fail, each as the test says
                   --require <PERCENT>       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible

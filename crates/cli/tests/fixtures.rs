@@ -42,6 +42,10 @@ fn all_fixtures() -> Vec<PathBuf> {
     paths
 }
 
+fn folder_of(name: &str) -> PathBuf {
+    folder().join(name)
+}
+
 fn named(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(|name| folder().join(name).with_extension("c")).collect()
 }
@@ -190,17 +194,189 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
     check_all(&paths, |path| check_emitted(path, check, &[]));
 }
 
+/// What the tests of a framework include, compiled once for each compiler.
+struct Framework {
+    /// How the names of its test files end.
+    ending: &'static str,
+    /// Flags that take the precompiled header.
+    flags: Vec<OsString>,
+    libraries: Vec<OsString>,
+}
+
+impl Framework {
+    fn google_test(compiler: &str, folder: &Path) -> Self {
+        let flags = precompiled(compiler, "#include <gtest/gtest.h>\n", &folder.join(format!("gtest-{compiler}.hpp")));
+        let libraries = ["-lgtest", "-lgtest_main", "-lpthread"].map(OsString::from).to_vec();
+        Framework { ending: "_gtest.cpp", flags, libraries }
+    }
+
+    fn catch2(compiler: &str, folder: &Path) -> Self {
+        let header = folder.join(format!("catch2-{compiler}.hpp"));
+        let flags = precompiled(compiler, "#include <catch2/catch.hpp>\n", &header);
+        let source = folder.join("main.cpp");
+        fs::write(&source, "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n").expect("writable");
+        let object = folder.join(format!("main-{compiler}.o"));
+        run_compiler(compiler, &["-c".into(), source.into(), "-o".into(), object.clone().into()], folder);
+        Framework { ending: "_catch2.cpp", flags, libraries: vec![object.into()] }
+    }
+}
+
+fn precompiled(compiler: &str, text: &str, header: &Path) -> Vec<OsString> {
+    fs::write(header, text).expect("writable");
+    let mut output = header.to_path_buf().into_os_string();
+    output.push(".gch");
+    let arguments = ["-x".into(), "c++-header".into(), header.into(), "-o".into(), output.clone()];
+    run_compiler(compiler, &arguments, header.parent().expect("in a folder"));
+    match compiler {
+        "g++" => vec!["-include".into(), header.into()],
+        _ => vec!["-include-pch".into(), output],
+    }
+}
+
+fn run_compiler(compiler: &str, arguments: &[OsString], folder: &Path) {
+    let compiled = tool::run(strict(compiler, arguments), folder);
+    assert_eq!(compiled.status, Some(0), "{compiler}: {}", compiled.errors);
+}
+
+/// Every fixture of C++ with both compilers as plain tests, and with one framework for each: which one takes turns.
 #[test]
 fn emitted_tests_in_cpp_compile_without_a_warning_and_pass() {
     let _alone = alone();
     let mut paths = all_fixtures();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "cpp"));
-    let check = |folder: &Path| {
-        let sources = emitted(folder, &["cpp"]);
-        let compile = |compiler| compiles_and_passes(compiler, &sources, &[], folder);
-        ["clang++-19", "g++"].into_iter().try_for_each(compile)
+    let headers = temporary();
+    let compilers = ["clang++-19", "g++"];
+    let frameworks = compilers.map(|compiler| {
+        [Framework::google_test(compiler, headers.path()), Framework::catch2(compiler, headers.path())]
+    });
+    let check = |turn: usize, folder: &Path| {
+        for (index, compiler) in compilers.iter().enumerate() {
+            let plain = Framework { ending: "_test.cpp", flags: Vec::new(), libraries: Vec::new() };
+            for framework in [&plain, &frameworks[index][(index + turn) % 2]] {
+                let is_its = |path: &PathBuf| fixture::file_name(path).ends_with(framework.ending);
+                let mut sources: Vec<PathBuf> = emitted(folder, &["cpp"]).into_iter().filter(is_its).collect();
+                assert!(!sources.is_empty(), "no {} in {}", framework.ending, folder.display());
+                sources.extend(framework.flags.iter().map(PathBuf::from));
+                let libraries: Vec<&str> = framework.libraries.iter().filter_map(|name| name.to_str()).collect();
+                compiles_and_passes(compiler, &sources, &libraries, folder)
+                    .map_err(|error| format!("{}: {error}", framework.ending))?;
+            }
+        }
+        Ok(())
     };
-    check_all(&paths, |path| check_emitted(path, check, &[]));
+    let formats = ["--emit", "c", "--emit", "gtest", "--emit", "catch2"];
+    let turn = |path: &Path| paths.iter().position(|other| other == path).unwrap_or(0);
+    check_all(&paths, |path| check_emitted(path, |folder| check(turn(path), folder), &formats));
+}
+
+/// Objects by name, what they show, and the class of what is thrown.
+#[test]
+fn tests_of_cpp_read_as_people_write_them() {
+    let _alone = alone();
+    let folder = temporary();
+    let fixture = Fixture::read(&folder_of("cpp_observed_state.cpp")).expect("a fixture");
+    generate(&fixture, &["--emit", "gtest", "--emit", "catch2"], folder.path()).json().expect("a report");
+    let emitted = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).expect("was written");
+    let tests_of = |text: &str, head: &str| {
+        let from = text.find(head).unwrap_or_default();
+        text[from..].lines().filter(|line| !line.starts_with(['#', '/', ' ']) || line.starts_with("    ")).fold(
+            String::new(),
+            |kept, line| match line.is_empty() {
+                true => kept,
+                false => kept + line + "\n",
+            },
+        )
+    };
+    expect![[r#"
+        TEST(Shelf, take_1)
+        {
+            unsigned int count = 0;
+            Shelf shelf{};
+            EXPECT_THROW(shelf.take(count), std::out_of_range);
+        }
+        TEST(Shelf, take_2)
+        {
+            unsigned int count = 0;
+            Shelf shelf{};
+            std::string name;
+            shelf.put(name, 1);
+            EXPECT_EQ(shelf.take(count), "");
+            EXPECT_EQ(shelf.total(), 1u);
+            EXPECT_FALSE(shelf.empty());
+            EXPECT_EQ(shelf.level(), Level::few);
+            EXPECT_EQ(shelf.names(), std::vector<std::string>{""});
+        }
+        TEST(Shelf, take_3)
+        {
+            unsigned int count = 2;
+            Shelf shelf{};
+            std::string name;
+            shelf.put(name, 1);
+            EXPECT_EQ(shelf.take(count), "too many");
+            EXPECT_EQ(shelf.total(), 1u);
+            EXPECT_FALSE(shelf.empty());
+            EXPECT_EQ(shelf.level(), Level::few);
+            EXPECT_EQ(shelf.names(), std::vector<std::string>{""});
+        }
+        TEST(Shelf, take_4)
+        {
+            unsigned int count = 1;
+            Shelf shelf{};
+            std::string name{"a"};
+            shelf.put(name, 1);
+            EXPECT_EQ(shelf.take(count), "a");
+            EXPECT_EQ(shelf.total(), 0u);
+            EXPECT_TRUE(shelf.empty());
+            EXPECT_EQ(shelf.level(), Level::none);
+            EXPECT_EQ(shelf.names(), std::vector<std::string>{});
+        }
+    "#]]
+    .assert_eq(&tests_of(&emitted("cpp_observed_state_gtest.cpp"), "TEST("));
+    expect![[r#"
+        TEST_CASE("Shelf: take_1", "[Shelf]")
+        {
+            unsigned int count = 0;
+            Shelf shelf{};
+            CHECK_THROWS_AS(shelf.take(count), std::out_of_range);
+        }
+        TEST_CASE("Shelf: take_2", "[Shelf]")
+        {
+            unsigned int count = 0;
+            Shelf shelf{};
+            std::string name;
+            shelf.put(name, 1);
+            CHECK(shelf.take(count) == "");
+            CHECK(shelf.total() == 1u);
+            CHECK_FALSE(shelf.empty());
+            CHECK(shelf.level() == Level::few);
+            CHECK(shelf.names() == std::vector<std::string>{""});
+        }
+        TEST_CASE("Shelf: take_3", "[Shelf]")
+        {
+            unsigned int count = 2;
+            Shelf shelf{};
+            std::string name;
+            shelf.put(name, 1);
+            CHECK(shelf.take(count) == "too many");
+            CHECK(shelf.total() == 1u);
+            CHECK_FALSE(shelf.empty());
+            CHECK(shelf.level() == Level::few);
+            CHECK(shelf.names() == std::vector<std::string>{""});
+        }
+        TEST_CASE("Shelf: take_4", "[Shelf]")
+        {
+            unsigned int count = 1;
+            Shelf shelf{};
+            std::string name{"a"};
+            shelf.put(name, 1);
+            CHECK(shelf.take(count) == "a");
+            CHECK(shelf.total() == 0u);
+            CHECK(shelf.empty());
+            CHECK(shelf.level() == Level::none);
+            CHECK(shelf.names() == std::vector<std::string>{});
+        }
+    "#]]
+    .assert_eq(&tests_of(&emitted("cpp_observed_state_catch2.cpp"), "TEST_CASE("));
 }
 
 #[test]

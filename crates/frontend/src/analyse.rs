@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
+use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
+
+use clang_sys::CXCursor_FunctionDecl;
 
 use crate::callees::Callees;
 use crate::cfg::{Builder, Flow, THROW, never_returns};
@@ -15,6 +18,7 @@ use crate::conditions::Conditions;
 use crate::coverage::{self, FunctionRegions};
 use crate::ctypes::Types;
 use crate::dataflow;
+use crate::derived::Derived;
 use crate::drivers::{self, Driven};
 use crate::functions::{Named, flattened, qualified, user_functions};
 use crate::hierarchy::hierarchy;
@@ -23,6 +27,7 @@ use crate::language::{self, language_of};
 use crate::lower::library::may_call_back;
 use crate::macros::MacroTable;
 use crate::marking::{self, Dialect, Insertion};
+use crate::observers;
 use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
 use crate::preconditions::{self, Checks};
@@ -122,7 +127,10 @@ impl Job<'_> {
             declarations: &declarations,
             classes: &classes,
             callees: Callees::of_unit(&functions, &marked.root().children()),
+            derived: Derived::default(),
+            class_text: String::new(),
         };
+        unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
         // The main file is the first of the map even if a header defines the first function.
         unit.files.id(self.path);
         let bodies = self.pair_bodies(&functions, &user_functions(&original_declarations));
@@ -208,6 +216,17 @@ fn dialect(language: Language, function: Cursor<'_>, text: &str) -> Dialect {
     }
 }
 
+/// Whether its name alone is a pointer to it for everybody.
+fn can_be_pointed_to(function: Cursor<'_>, name: &str) -> bool {
+    !function.is_cpp()
+        || function.kind() == CXCursor_FunctionDecl && !name.contains(['(', '#']) && observers::is_open(function)
+}
+
+fn without_native_lines(driver: &str) -> String {
+    let kept = driver.split_inclusive('\n').filter(|line| !line.trim_start().starts_with(ONLY_NATIVE));
+    kept.collect()
+}
+
 /// What the unit calls of the library and does not define itself, where the model calls nothing of the unit.
 fn closed_functions(map: &Map) -> BTreeSet<String> {
     let called = map.functions.values().flat_map(|function| &function.calls).filter_map(|call| call.callee.clone());
@@ -287,6 +306,9 @@ struct UnitBuilder<'a, 'u> {
     /// Those that tests can make objects of.
     classes: &'a [Cursor<'u>],
     callees: Callees,
+    derived: Derived,
+    /// Definitions of generated classes.
+    class_text: String,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -397,7 +419,12 @@ impl<'u> UnitBuilder<'_, 'u> {
         let number = self.map.functions.next_id();
         let preconditions = self.checks.usable(&name);
         let driven = Driven { number: number.0, name: &name, function, globals: &globals, preconditions };
-        let shop = Workshop { classes: self.classes, types: &mut self.types, feeds: &mut self.map.feeds };
+        let shop = Workshop {
+            classes: self.classes,
+            derived: &self.derived.names,
+            types: &mut self.types,
+            feeds: &mut self.map.feeds,
+        };
         let made = function.is_cpp().then(|| usage(function, shop)).transpose();
         let text = match &made {
             Ok(Some((usage, given))) => drivers::cpp_driver(&driven, usage, given),
@@ -407,7 +434,9 @@ impl<'u> UnitBuilder<'_, 'u> {
         let driver = text.as_ref().map(|_| drivers::driver_name(number.0)).map_err(String::clone);
         self.drivers.push(text.unwrap_or_default());
         let type_id = self.types.id(function.clang_type());
-        self.types.functions.insert(name.clone(), type_id);
+        if can_be_pointed_to(function, &name) {
+            self.types.functions.insert(name.clone(), type_id);
+        }
         let driver = driver.and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), Err));
         self.map.domains.extend(self.checks.domains.get(&name).map(|domain| (number, domain.clone())));
         let (usage, parameters) = match made {
@@ -458,7 +487,10 @@ impl<'u> UnitBuilder<'_, 'u> {
             written = Written::of(&undefined, &pointed, map, types);
         }
         (self.map.feeds, self.map.callables, self.map.stubs) = (written.feeds, written.callables, written.stubs);
-        self.stubs = written.text;
+        self.class_text = self.derived.text();
+        self.stubs = written.text + &self.class_text;
+        self.map.stubs.append(&mut self.derived.stubs);
+        self.map.derived_classes = std::mem::take(&mut self.derived.classes);
     }
 
     /// In C++ what a test cannot look at counts as nothing.
@@ -507,17 +539,27 @@ impl<'u> UnitBuilder<'_, 'u> {
         inputs
     }
 
-    /// A class may forbid what a driver does with its objects, in ways that only the compiler knows.
+    /// A class may forbid what a driver does with its objects, in ways that only the compiler knows. What only shows
+    /// something of them is left out before the driver is.
     fn drop_refused_drivers(&mut self) {
-        let makes = |function: &Function| function.usage.as_ref().is_some_and(|usage| !usage.steps.is_empty());
-        let making: Vec<FunctionId> =
-            self.map.functions.iter().filter(|(_, function)| makes(function)).map(|(id, _)| id).collect();
-        let all: String = making.iter().map(|&id| self.drivers[id].as_str()).collect();
-        if making.is_empty() || self.job.compiles(&all) {
+        let needs_check = |function: &Function| {
+            function.usage.as_ref().is_some_and(|usage| !usage.steps.is_empty() || !usage.observers.is_empty())
+        };
+        let checked: Vec<FunctionId> =
+            self.map.functions.iter().filter(|(_, function)| needs_check(function)).map(|(id, _)| id).collect();
+        let native = |text: &str| text.replace(ONLY_NATIVE, "");
+        let compiles = |drivers: &str| self.job.compiles(&format!("{}{drivers}", self.class_text));
+        let all: String = checked.iter().map(|&id| native(&self.drivers[id])).collect();
+        if checked.is_empty() || compiles(&all) {
             return;
         }
-        for id in making {
-            if !self.job.compiles(&self.drivers[id]) {
+        for id in checked {
+            if compiles(&native(&self.drivers[id])) {
+                continue;
+            }
+            self.drivers[id] = without_native_lines(&self.drivers[id]);
+            self.map.functions[id].usage.iter_mut().for_each(|usage| usage.observers.clear());
+            if !compiles(&self.drivers[id]) {
                 self.drivers[id].clear();
                 self.map.functions[id].driver = Err("the compiler refuses a test that makes its objects".to_owned());
             }
@@ -538,6 +580,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let plain = format!("{}{}{}{drivers}", job.include(), job.prelude(), self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.closed_functions = closed_functions(&self.map);
+        self.map.nameable_classes = observers::nameable(self.classes);
         self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;
         self.map.types = self.types.table;

@@ -241,6 +241,10 @@ impl<'u> Cursor<'u> {
         unsafe { clang_isVirtualBase(self.raw) != 0 }
     }
 
+    pub fn is_private(self) -> bool {
+        unsafe { clang_getCXXAccessSpecifier(self.raw) == CX_CXXPrivate }
+    }
+
     pub fn is_abstract_record(self) -> bool {
         unsafe { clang_CXXRecord_isAbstract(self.raw) != 0 }
     }

@@ -55,6 +55,12 @@ fn bases<'u>(class: Cursor<'u>) -> impl Iterator<Item = Cursor<'u>> {
     all.filter(|base| base.is_public()).filter_map(|base| base.clang_type().declaration().definition())
 }
 
+/// Those that are not public too.
+pub(crate) fn all_bases<'u>(class: Cursor<'u>) -> impl Iterator<Item = Cursor<'u>> {
+    let all = class.children().into_iter().filter(|child| child.kind() == CXCursor_CXXBaseSpecifier);
+    all.filter_map(|base| base.clang_type().declaration().definition())
+}
+
 fn is_derived(class: Cursor<'_>, from: Cursor<'_>) -> bool {
     bases(class).any(|base| base.usr() == from.usr() || is_derived(base, from))
 }
@@ -66,15 +72,24 @@ pub(crate) fn is_polymorphic(class: Cursor<'_>) -> bool {
 /// The public constructors that do not copy, those with the most parameters first; `None` is the one that nobody
 /// declares.
 pub(crate) fn constructors(class: Cursor<'_>) -> Vec<Option<Cursor<'_>>> {
-    if class.is_abstract_record() {
-        return Vec::new();
+    match class.is_abstract_record() {
+        true => Vec::new(),
+        false => constructors_that(class, |one| one.is_public()),
     }
+}
+
+/// Those that a derived class can use.
+pub(crate) fn constructors_for_derived(class: Cursor<'_>) -> Vec<Option<Cursor<'_>>> {
+    constructors_that(class, |one| !one.is_private())
+}
+
+fn constructors_that(class: Cursor<'_>, is_usable: impl Fn(Cursor<'_>) -> bool) -> Vec<Option<Cursor<'_>>> {
     let all = class.children().into_iter().filter(|child| child.kind() == CXCursor_Constructor);
     let declared: Vec<Cursor<'_>> = all.filter(|one| !one.is_copy_or_move()).collect();
     if declared.is_empty() {
         return vec![None];
     }
-    let mut usable: Vec<Cursor<'_>> = declared.into_iter().filter(|one| one.is_public() && !one.is_deleted()).collect();
+    let mut usable: Vec<Cursor<'_>> = declared.into_iter().filter(|one| is_usable(*one) && !one.is_deleted()).collect();
     usable.sort_by_key(|one| std::cmp::Reverse(one.arguments().len()));
     usable.into_iter().map(Some).collect()
 }
@@ -82,29 +97,49 @@ pub(crate) fn constructors(class: Cursor<'_>) -> Vec<Option<Cursor<'_>>> {
 /// Public methods that are not constant, its own first and then those of its public bases that it does not hide.
 pub(crate) fn changing_methods(class: Cursor<'_>) -> Vec<Cursor<'_>> {
     let mut methods = Vec::new();
-    collect(class, &mut BTreeSet::new(), &mut methods);
+    let changes = |method: &Cursor<'_>| {
+        !method.is_static_method() && !method.is_const_method() && method.spelling() != "operator="
+    };
+    collect(class, &changes, &mut BTreeSet::new(), &mut methods);
     methods.truncate(MOST_METHODS);
     methods
 }
 
-fn collect<'u>(class: Cursor<'u>, hidden: &mut BTreeSet<String>, methods: &mut Vec<Cursor<'u>>) {
+/// Public methods of a kind that nothing hides.
+fn collect<'u>(
+    class: Cursor<'u>,
+    is_wanted: &impl Fn(&Cursor<'_>) -> bool,
+    hidden: &mut BTreeSet<String>,
+    methods: &mut Vec<Cursor<'u>>,
+) {
     let own: Vec<Cursor<'u>> =
         class.children().into_iter().filter(|child| child.kind() == CXCursor_CXXMethod).collect();
-    let changes = |method: &Cursor<'u>| {
-        let instance = !method.is_static_method() && !method.is_const_method();
-        instance && method.is_public() && !method.is_deleted() && method.spelling() != "operator="
-    };
-    let visible = own.iter().copied().filter(|method| !hidden.contains(&method.spelling()) && changes(method));
+    let usable = |method: &Cursor<'u>| method.is_public() && !method.is_deleted() && is_wanted(method);
+    let visible = own.iter().copied().filter(|method| !hidden.contains(&method.spelling()) && usable(method));
     methods.extend(visible);
     hidden.extend(own.iter().map(|method| method.spelling()));
-    bases(class).for_each(|base| collect(base, hidden, methods));
+    bases(class).for_each(|base| collect(base, is_wanted, hidden, methods));
+}
+
+/// Public constant methods without parameters, its own first and then those of its public bases that it does not hide.
+pub(crate) fn showing_methods(class: Cursor<'_>) -> Vec<Cursor<'_>> {
+    let mut methods = Vec::new();
+    let shows = |method: &Cursor<'_>| {
+        let instance = !method.is_static_method() && method.is_const_method() && method.arguments().is_empty();
+        let named = method.kind() == CXCursor_CXXMethod && !method.spelling().starts_with("operator");
+        let defined = method.definition().is_some() || method.is_virtual_method();
+        instance && named && defined && !method.is_variadic()
+    };
+    collect(class, &shows, &mut BTreeSet::new(), &mut methods);
+    methods
 }
 
 /// A call as people write it; `None` for operators that change nothing by themselves.
-pub(crate) fn call_text(method: Cursor<'_>, object: &str, arguments: &str) -> Option<String> {
+/// `member` is what stands before the name of a member.
+pub(crate) fn call_text(method: Cursor<'_>, object: &str, member: &str, arguments: &str) -> Option<String> {
     let name = method.spelling();
     let Some(operator) = name.strip_prefix("operator").filter(|rest| !rest.starts_with(['_', ' '])) else {
-        return Some(format!("{object}.{name}({arguments})"));
+        return Some(format!("{member}{name}({arguments})"));
     };
     let unary = method.arguments().is_empty();
     match operator {

@@ -34,6 +34,21 @@ pub(crate) enum Standard<'u> {
         element: ClangType<'u>,
         count: u64,
     },
+    /// What it points to is its own.
+    SmartPointer {
+        target: ClangType<'u>,
+        /// It can only be moved.
+        unique: bool,
+    },
+    /// Something that can be called; its type is that of a function.
+    Function {
+        signature: ClangType<'u>,
+    },
+}
+
+/// Whether an object of this canonical type can be copied.
+pub(crate) fn is_copied(of: ClangType<'_>) -> bool {
+    !matches!(standard(of.unqualified()), Some(Standard::SmartPointer { unique: true, .. }))
 }
 
 /// What a canonical type is of these.
@@ -48,6 +63,9 @@ pub(crate) fn standard(of: ClangType<'_>) -> Option<Standard<'_>> {
         "set" => Some(Standard::Set { element: first }),
         "map" => Some(Standard::Map { key: first, value: second? }),
         "optional" => Some(Standard::Optional { value: first }),
+        "unique_ptr" => Some(Standard::SmartPointer { target: first, unique: true }),
+        "shared_ptr" => Some(Standard::SmartPointer { target: first, unique: false }),
+        "function" => Some(Standard::Function { signature: first }),
         "pair" => Some(Standard::Pair { first, second: second? }),
         "array" => {
             let count = of.size()?.checked_div(first.size()?)?;
@@ -70,7 +88,11 @@ pub(crate) fn spelled(of: ClangType<'_>) -> String {
     let Some(kind) = standard(of) else { return of.spelling() };
     match kind {
         Standard::Text => "std::string".to_owned(),
-        Standard::Sequence { element, .. } | Standard::Set { element } | Standard::Optional { value: element } => {
+        Standard::Function { signature } => format!("std::function<{}>", signature.spelling()),
+        Standard::Sequence { element, .. }
+        | Standard::Set { element }
+        | Standard::Optional { value: element }
+        | Standard::SmartPointer { target: element, .. } => {
             format!("std::{}<{}>", of.declaration().spelling(), spelled(element))
         }
         Standard::Map { key: first, value: second } | Standard::Pair { first, second } => {

@@ -6,13 +6,14 @@
 use std::fmt::Write;
 
 use branchwise_program::map::UndefinedVariable;
-use branchwise_program::usage::Usage;
+use branchwise_program::usage::{ONLY_NATIVE, Usage};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::ctypes::{array_element, variable_element};
 use crate::functions::qualified;
-use crate::making::Preparation;
+use crate::making::{self, Preparation};
+use crate::observers;
 use crate::preconditions;
 use crate::usage::{Given, is_plain};
 
@@ -38,6 +39,9 @@ void __bw_feed(void *, unsigned, unsigned long) noexcept;
 void __bw_assume(int) noexcept;
 void __bw_start(void) noexcept;
 void __bw_threw(void) noexcept;
+int __bw_observing(void) noexcept;
+void __bw_observed(unsigned, const void *, unsigned long) noexcept;
+void __bw_fill(void *, unsigned long) noexcept;
 void __bw_objects_begin(void) noexcept;
 void __bw_objects_end(void) noexcept;
 void __bw_objects_called(const char *) noexcept;
@@ -49,6 +53,13 @@ int __bw_objects_more_elements(unsigned) noexcept;
 struct __bw_here {};
 inline void *operator new(decltype(sizeof 0), void *__bw_at, __bw_here) noexcept { return __bw_at; }
 template <class __bw_T> inline void __bw_end_of(__bw_T *object) { object->~__bw_T(); }
+template <unsigned __bw_N> struct __bw_value {
+  template <class __bw_T> operator __bw_T() const {
+    __bw_T value;
+    __bw_feed(&value, __bw_N, sizeof value);
+    return value;
+  }
+};
 struct __bw_kept { __bw_kept *before; void *object; void (*end)(void *); };
 struct __bw_objects {
   __bw_kept *last = nullptr;
@@ -151,7 +162,7 @@ pub(crate) fn cpp_driver(driven: &Driven<'_, '_>, usage: &Usage, given: &[Given<
         let _ = writeln!(text, "  __bw_assume({check}({}));", arguments.join(", "));
     }
     let (preparation, call) = Preparation::of(usage);
-    let call = cpp_call(driven.function.result_type(), &call);
+    let call = cpp_call(driven.function.result_type(), usage, &call);
     text += &match driven.name {
         "main" => call,
         // What is thrown while objects are made makes no test.
@@ -168,11 +179,13 @@ pub(crate) fn cpp_driver(driven: &Driven<'_, '_>, usage: &Usage, given: &[Given<
     Ok(text + "}\n")
 }
 
-fn cpp_call(result: ClangType<'_>, call: &str) -> String {
-    match observable_result(result) {
+fn cpp_call(result: ClangType<'_>, usage: &Usage, call: &str) -> String {
+    let call = match observable_result(result) {
         Some(_) => format!("  auto __bw_r = {call};\n  __bw_output(&__bw_r, 0, sizeof __bw_r);\n"),
+        None if usage.looks_at_result() => format!("{ONLY_NATIVE} auto &&__bw_r =\n  {call};\n"),
         None => format!("  {call};\n"),
-    }
+    };
+    call + &observers::native_line(&usage.observers, making::expression)
 }
 
 /// The type of what a call returns, where a test can look at it.
@@ -190,7 +203,11 @@ pub(crate) fn variable_of(declared: ClangType<'_>) -> Result<String, String> {
         CXType_LValueReference | CXType_RValueReference => {
             Ok(format!("__typeof__({}) *", canonical.pointee().spelling()))
         }
-        _ => parameter_type(declared),
+        // A name inside a class means nothing outside, where the type has a name there.
+        _ => match is_unspellable(&canonical.spelling()) {
+            true => parameter_type(declared),
+            false => parameter_type(canonical),
+        },
     };
     text.ok()
         .filter(|text| !is_unspellable(text))

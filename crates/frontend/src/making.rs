@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use branchwise_program::FeedId;
-use branchwise_program::usage::{Blank, Calls, Construction, Container, Object, Step, Usage, filled};
+use branchwise_program::usage::{Blank, Calls, Construction, Container, ONLY_NATIVE, Object, Step, Usage, filled};
 
 /// Writes what the steps of a usage do.
 pub(crate) struct Preparation {
@@ -46,6 +46,7 @@ impl Preparation {
                 Step::Object(object) => self.object(object),
                 Step::Calls(calls) => self.calls(calls),
                 Step::Container(container) => self.container(container),
+                Step::Answers { feed, .. } => self.line(&format!("__bw_value<{}> {}{{}};", feed.0, fed(*feed))),
             }
         }
     }
@@ -84,7 +85,9 @@ impl Preparation {
         self.steps(&way.before);
         let room = format!("__builtin_alloca_with_align(sizeof({class}), 8 * alignof({class}))");
         let initializer = expression(&way.initializer);
-        self.line(&format!("{class} *__bw_made = ::new ({room}, __bw_here{{}}) {class}{initializer};"));
+        self.line(&format!("void *__bw_room = {room};"));
+        self.line(&format!("{ONLY_NATIVE} __bw_fill(__bw_room, sizeof({class}));"));
+        self.line(&format!("{class} *__bw_made = ::new (__bw_room, __bw_here{{}}) {class}{initializer};"));
         self.line(&format!("{name} = __bw_made;"));
         if self.destroyed != Some(number) {
             self.line("__bw_all.keep(__builtin_alloca(sizeof(__bw_kept)), __bw_made);");
@@ -129,11 +132,13 @@ fn fed(feed: FeedId) -> String {
 }
 
 /// A text of the usage in the driver: objects are known by pointers to them.
-fn expression(text: &str) -> String {
+pub(crate) fn expression(text: &str) -> String {
     filled(text, |blank| match blank {
         Blank::Input(index) => format!("__bw_a{index}"),
         Blank::Fed(feed) => fed(feed),
         Blank::Object(number) => format!("(*{})", pointer(number)),
         Blank::Pointer(number) => pointer(number),
+        Blank::Result => "__bw_r".to_owned(),
+        Blank::Capture(_) => "=".to_owned(),
     })
 }

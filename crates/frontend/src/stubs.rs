@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use branchwise_program::library::is_stream_function;
-use branchwise_program::map::{Callable, Feed, FeedOrigin, Language, Map, Stub, StubAct, StubParameter};
+use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
 use clang_sys::*;
@@ -140,13 +140,16 @@ pub(crate) struct Written {
 impl Written {
     /// Definitions of these functions, and of one for each of these types of function pointers.
     pub fn of(functions: &[Undefined], pointed: &[TypeId], map: &Map, types: &Types) -> Written {
-        let cpp = map.functions.values().any(|function| function.language == Language::Cpp);
+        let cpp = map.is_cpp();
         let ends = if cpp { format!("extern \"C\" {{\n{ENDS}}}\n") } else { ENDS.to_string() };
-        let mut writer =
-            Writer { map, types, written: Written { text: ends, feeds: map.feeds.clone(), ..Written::default() } };
+        let mut writer = Writer {
+            map,
+            types,
+            is_cpp: cpp,
+            written: Written { text: ends, feeds: map.feeds.clone(), ..Written::default() },
+        };
         writer.undefined(functions);
-        // Function pointers are no inputs in C++ yet.
-        writer.callables(if cpp { &[] } else { pointed });
+        writer.callables(pointed);
         writer.written
     }
 }
@@ -154,6 +157,7 @@ impl Written {
 struct Writer<'m> {
     map: &'m Map,
     types: &'m Types,
+    is_cpp: bool,
     written: Written,
 }
 
@@ -184,7 +188,10 @@ impl Writer<'_> {
         if !self.written.callables.is_empty() {
             let entry = |callable: &Callable| format!("(void *){}, ", callable.name);
             let entries: String = self.written.callables.values().map(entry).collect();
-            let _ = writeln!(self.written.text, "void *const __bw_callables[] = {{{entries}}};");
+            let (table, count) = ("void *const __bw_callables", self.written.callables.len());
+            let declared = format!("{}extern {table}[{count}];", if self.is_cpp { "extern \"C\" { " } else { "" });
+            let behind = if self.is_cpp { " }" } else { "" };
+            let _ = writeln!(self.written.text, "{declared} {table}[{count}] = {{{entries}}};{behind}");
         }
     }
 
@@ -207,6 +214,9 @@ impl Writer<'_> {
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
         let owner = Owner { called, name: name.clone(), parameters: &[], internal: false };
+        if self.is_cpp {
+            self.written.text += "extern \"C\" ";
+        }
         self.define(&owner, &name, signature, act_of(signature));
         self.written.callables.push(Callable { name: name.clone(), symbol: name, type_id, stub: true });
     }

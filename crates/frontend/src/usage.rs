@@ -4,18 +4,23 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
+use std::collections::BTreeMap;
+
 use branchwise_program::map::{Feed, FeedOrigin};
 use branchwise_program::types::{Type, TypeKind};
-use branchwise_program::usage::{Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage};
+use branchwise_program::usage::{
+    Calls, Construction, Container, FIRST_CHARACTER, Object, Observer, RESULT, Step, Usage,
+};
 use branchwise_program::{FeedId, IdVec};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::classes;
-use crate::containers::{Standard, spelled, standard};
+use crate::containers::{Standard, is_copied, spelled, standard};
 use crate::ctypes::Types;
-use crate::drivers::variable_of;
+use crate::drivers::{observable_result, variable_of};
 use crate::functions::{is_method, qualified};
+use crate::observers;
 
 /// Objects inside objects are made down to this depth.
 const DEEPEST: usize = 3;
@@ -31,13 +36,16 @@ pub(crate) struct Given<'u> {
 pub(crate) struct Workshop<'w, 'u> {
     /// The classes of the unit.
     pub classes: &'w [Cursor<'u>],
+    /// By the identity of an abstract class: the generated one that is derived from it.
+    pub derived: &'w BTreeMap<String, String>,
     pub types: &'w mut Types,
     pub feeds: &'w mut IdVec<FeedId, Feed>,
 }
 
 /// What a call of the function needs, and how it is written; `Err` says why a test cannot call it.
 pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<(Usage, Vec<Given<'u>>), String> {
-    let mut maker = Maker { shop, given: Vec::new(), usage: Usage::default(), objects: 0, optional: 0 };
+    let mut maker =
+        Maker { shop, given: Vec::new(), usage: Usage::default(), objects: 0, optional: 0, changed: Vec::new() };
     let call = match function.kind() {
         CXCursor_LambdaExpr => return Err("a lambda is called by the function that makes it".to_owned()),
         CXCursor_FunctionTemplate => return Err("a template runs as the instances that others call".to_owned()),
@@ -45,7 +53,9 @@ pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<
         kind if is_method(kind) => maker.method(function)?,
         _ => return Err("it is no function that a test can call".to_owned()),
     };
-    Ok((Usage { call, ..maker.usage }, maker.given))
+    let observers = maker.observers(function);
+    let must_be_used = function.must_be_used();
+    Ok((Usage { call, observers, must_be_used, ..maker.usage }, maker.given))
 }
 
 /// As a test names it: parts of the language that have no name are in the way.
@@ -75,17 +85,70 @@ struct Maker<'w, 'u> {
     objects: usize,
     /// How many choices stand around what is being written: whether it runs at all is the test's choice then.
     optional: usize,
+    /// The objects that the call can change, by their number and the type by which it knows them.
+    changed: Vec<(usize, ClangType<'u>)>,
+}
+
+/// A class of which an object can be.
+#[derive(Clone)]
+struct Concrete<'u> {
+    /// Its constructors and methods are known; of a generated class, those of its base.
+    class: Cursor<'u>,
+    name: String,
+    generated: bool,
+}
+
+impl<'u> Concrete<'u> {
+    fn itself(class: Cursor<'u>) -> Self {
+        Concrete { class: class.definition().unwrap_or(class), name: qualified(class), generated: false }
+    }
+
+    fn constructors(&self) -> Vec<Option<Cursor<'u>>> {
+        match self.generated {
+            true => classes::constructors_for_derived(self.class),
+            false => classes::constructors(self.class),
+        }
+    }
 }
 
 /// How the texts know an object.
 struct Known<'u> {
     class: Cursor<'u>,
     may_be_null: bool,
+    /// The smart pointer that holds it.
+    holder: Option<String>,
 }
 
 impl<'u> Known<'u> {
     fn exactly(class: Cursor<'u>) -> Self {
-        Known { class, may_be_null: false }
+        Known { class, may_be_null: false, holder: None }
+    }
+}
+
+/// An object that is being described.
+struct Making {
+    number: usize,
+    depth: usize,
+    /// Whether it is made at all, or in this way, is the test's choice.
+    optional: bool,
+    holder: Option<String>,
+}
+
+impl Making {
+    /// The object itself.
+    fn target(&self) -> String {
+        match self.holder {
+            Some(_) => format!("(*{{@{}}})", self.number),
+            None => format!("{{@{}}}", self.number),
+        }
+    }
+
+    /// What stands before the name of a member.
+    fn member(&self) -> String {
+        match self.holder {
+            Some(_) => format!("{{@{}}}->", self.number),
+            None => format!("{{@{}}}.", self.number),
+        }
     }
 }
 
@@ -145,19 +208,23 @@ impl<'u> Maker<'_, 'u> {
                 Err("its class is abstract: what constructs a derived class is tested".to_owned())
             }
             CXCursor_Constructor => {
-                Ok(format!("static_cast<void>({}({}))", qualified(class), self.arguments(method, DEEPEST)?))
+                self.usage.constructs = Some(qualified(class));
+                Ok(format!("({}({}))", qualified(class), self.arguments(method, DEEPEST)?))
             }
             CXCursor_Destructor => {
-                let object = self.object_of(&[class], &classes::variable(class), DEEPEST, Known::exactly(class))?;
+                let itself = [Concrete::itself(class)];
+                let object = self.object_of(&itself, &classes::variable(class), DEEPEST, Known::exactly(class))?;
                 self.usage.destroys = Some(object);
                 Ok(String::new())
             }
             _ if method.is_static_method() => Ok(format!("{name}({})", self.arguments(method, DEEPEST)?)),
             _ => {
                 let exact = !class.is_abstract_record();
-                let known = Known { class, may_be_null: false };
-                let of = if exact { vec![class] } else { classes::concrete(class, self.shop.classes) };
-                let object = self.object_of(&of, &classes::variable(class), DEEPEST, known)?;
+                let of = if exact { vec![Concrete::itself(class)] } else { self.concrete(class) };
+                let object = self.object_of(&of, &classes::variable(class), DEEPEST, Known::exactly(class))?;
+                if !method.is_const_method() {
+                    self.changed.push((object, class.clang_type()));
+                }
                 let arguments = self.arguments(method, DEEPEST)?;
                 // The method of this class, not one that redefines it.
                 let scope = if exact { String::new() } else { format!("{}::", qualified(class)) };
@@ -183,6 +250,7 @@ impl<'u> Maker<'_, 'u> {
         let reference = matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference);
         let target = if reference { canonical.pointee() } else { canonical };
         let moved = |value: String| match canonical.kind() {
+            CXType_RValueReference if standard(target).is_some() => format!("std::move({value})"),
             CXType_RValueReference => format!("static_cast<{} &&>({value})", spelled(target)),
             _ => value,
         };
@@ -196,7 +264,13 @@ impl<'u> Maker<'_, 'u> {
                 // Two of them could be one object.
                 self.usage.constructed.insert(spelled(target));
             }
-            return Ok(moved(format!("{{@{}}}", self.of_library(target, &kind, name, depth)?)));
+            let object = self.of_library(target, &kind, name, depth)?;
+            self.note_changed(object, canonical, depth);
+            // What cannot be copied is moved to where it is needed.
+            return Ok(match reference || is_copied(target) {
+                true => moved(format!("{{@{object}}}")),
+                false => format!("std::move({{@{object}}})"),
+            });
         }
         let of = pointed.unwrap_or(target).canonical();
         let class = of.declaration();
@@ -206,14 +280,42 @@ impl<'u> Maker<'_, 'u> {
         match pointed {
             Some(_) if reference => Err(format!("a test cannot make a `{}` yet", declared.spelling())),
             Some(_) => {
-                let known = Known { class, may_be_null: true };
+                let known = Known { class, may_be_null: true, holder: None };
                 Ok(format!("{{&{}}}", self.object_of(&self.concrete(class), name, depth, known)?))
             }
             None => {
-                let of = if reference { self.concrete(class) } else { vec![class] };
-                Ok(moved(format!("{{@{}}}", self.object_of(&of, name, depth, Known::exactly(class))?)))
+                let of = if reference { self.concrete(class) } else { vec![Concrete::itself(class)] };
+                let object = self.object_of(&of, name, depth, Known::exactly(class))?;
+                self.note_changed(object, canonical, depth);
+                Ok(moved(format!("{{@{object}}}")))
             }
         }
+    }
+
+    /// The tested call itself can change what a reference lets it.
+    fn note_changed(&mut self, object: usize, declared: ClangType<'u>, depth: usize) {
+        let changeable = declared.kind() == CXType_LValueReference && !declared.pointee().is_const();
+        if changeable && depth == DEEPEST && self.optional == 0 {
+            self.changed.push((object, declared.pointee()));
+        }
+    }
+
+    /// What a test looks at after a call of the function.
+    fn observers(&mut self, function: Cursor<'u>) -> Vec<Observer> {
+        let types = &mut *self.shop.types;
+        let mut observers = match function.kind() {
+            CXCursor_Destructor => return Vec::new(),
+            CXCursor_Constructor => match function.semantic_parent() {
+                Some(class) => observers::of_object(class.clang_type(), RESULT, None, types),
+                None => Vec::new(),
+            },
+            _ if observable_result(function.result_type()).is_some() => Vec::new(),
+            _ => observers::of_result(function.result_type(), types),
+        };
+        for (object, of) in &self.changed {
+            observers.extend(observers::of_object(*of, &format!("{{@{object}}}"), Some(*object), types));
+        }
+        observers
     }
 
     /// A value that the test gives: an input where every test needs it, or else what a feed holds.
@@ -291,8 +393,74 @@ impl<'u> Maker<'_, 'u> {
                 let elements: Vec<String> = (0..count).map(element).collect::<Result<_, _>>()?;
                 self.whole((number, name, class), format!("{{{{{}}}}}", elements.join(", ")));
             }
+            Standard::SmartPointer { target, .. } => return self.smart_pointer((number, name, class), target, depth),
+            Standard::Function { signature } => self.function((number, name, class), signature)?,
         }
         Ok(number)
+    }
+
+    /// A smart pointer to an object of its own, or to none.
+    fn smart_pointer(
+        &mut self,
+        (number, name, class): (usize, &str, String),
+        target: ClangType<'u>,
+        depth: usize,
+    ) -> Result<usize, String> {
+        let target = target.canonical().unqualified();
+        if target.kind() == CXType_Record && standard(target).is_none() && !target.declaration().in_system_header() {
+            self.objects = number;
+            let of = self.concrete(target.declaration());
+            let known = Known { class: target.declaration(), may_be_null: false, holder: Some(class) };
+            // The pointer itself is no step down.
+            return self.object_of(&of, name, depth + 1, known);
+        }
+        let choice = self.choice(format!("whether there is a {name}"));
+        let (before, value) = self.apart(true, |maker| maker.argument(name, target, depth))?;
+        let initializer = format!("(new {}({value}))", spelled(target));
+        let (empty, class_name) = ("{}".to_owned(), class.clone());
+        let ways = vec![
+            Construction { class: class_name.clone(), before, initializer, after: Vec::new() },
+            Construction { class: class_name, before: Vec::new(), initializer: empty, after: Vec::new() },
+        ];
+        self.library_object((number, name, class), Some(choice), ways);
+        Ok(number)
+    }
+
+    /// Something that can be called: a function of the test whose results it says, or nothing.
+    fn function(
+        &mut self,
+        (number, name, class): (usize, &str, String),
+        signature: ClangType<'u>,
+    ) -> Result<(), String> {
+        let signature = signature.canonical();
+        let result = signature.function_result().canonical();
+        let (before, lambda) = match result.kind() {
+            CXType_Void => (Vec::new(), "([](auto &&...) {})".to_owned()),
+            _ if is_number(result) => {
+                let type_id = self.shop.types.id(result);
+                let origin = FeedOrigin::Object;
+                let feed = self.shop.feeds.push(Feed { name: format!("{name}()"), type_id, origin });
+                let takes = format!("{{ return {{#{0}}}; }}", feed.0);
+                let lambda = format!("([{{~{}}}](auto &&...) -> {} {takes})", feed.0, result.spelling());
+                (vec![Step::Answers { feed, name: name.to_owned() }], lambda)
+            }
+            _ => return Err(format!("a test cannot make a `{class}` yet")),
+        };
+        let changes = |of: &ClangType<'_>| {
+            let of = of.canonical();
+            matches!(of.kind(), CXType_LValueReference | CXType_Pointer) && !of.pointee().is_const()
+        };
+        if signature.function_parameters().iter().any(changes) {
+            self.usage.left_out.insert(format!("what {name} does to its arguments"));
+        }
+        let choice = self.choice(format!("whether there is a {name}"));
+        let (empty, after) = ("{}".to_owned(), Vec::new());
+        let ways = vec![
+            Construction { class: class.clone(), before, initializer: lambda, after },
+            Construction { class: class.clone(), before: Vec::new(), initializer: empty, after: Vec::new() },
+        ];
+        self.library_object((number, name, class), Some(choice), ways);
+        Ok(())
     }
 
     /// An element, as a list holds it, and the statement that adds it.
@@ -303,9 +471,10 @@ impl<'u> Maker<'_, 'u> {
         adds: &str,
         depth: usize,
     ) -> Result<(String, String), String> {
+        let copied = is_copied(element.canonical());
         let element = self.argument("element", element, depth)?;
         let add = format!("{{@{number}}}.{adds}({element});");
-        Ok((element, add))
+        Ok((if copied { element } else { String::new() }, add))
     }
 
     fn container(
@@ -336,30 +505,39 @@ impl<'u> Maker<'_, 'u> {
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null: false }));
     }
 
-    fn concrete(&self, class: Cursor<'u>) -> Vec<Cursor<'u>> {
-        classes::concrete(class.definition().unwrap_or(class), self.shop.classes)
+    /// The classes of which an object may be that is known as one of this class.
+    fn concrete(&self, class: Cursor<'u>) -> Vec<Concrete<'u>> {
+        let class = class.definition().unwrap_or(class);
+        let of_unit = classes::concrete(class, self.shop.classes);
+        match self.shop.derived.get(&class.usr()).filter(|_| of_unit.is_empty()) {
+            Some(name) => vec![Concrete { class, name: name.clone(), generated: true }],
+            None => of_unit.into_iter().map(Concrete::itself).collect(),
+        }
     }
 
-    /// An object of one of these classes that a public constructor makes and that methods of its class have changed.
+    /// An object of one of these classes that a constructor makes and that methods of its class have changed.
     fn object_of(
         &mut self,
-        of: &[Cursor<'u>],
+        of: &[Concrete<'u>],
         name: &str,
         depth: usize,
-        Known { class, may_be_null }: Known<'u>,
+        Known { class, may_be_null, holder }: Known<'u>,
     ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
         let number = self.objects;
         self.objects += 1;
+        let making = |optional: bool| Making { number, depth, optional, holder: holder.clone() };
         let mut wanted = Vec::new();
-        for class in of.iter().map(|class| class.definition().unwrap_or(*class)) {
-            wanted.extend(self.usable_ways(class, number, depth).into_iter().map(|way| (class, way)));
+        for concrete in of {
+            let usable = self.usable_ways(concrete, &making(true));
+            wanted.extend(usable.into_iter().map(|way| (concrete, way)));
         }
-        let several = may_be_null || wanted.len() > 1;
+        let several = may_be_null || holder.is_some() || wanted.len() > 1;
         let choice = several.then(|| self.choice(format!("how {name} is made")));
         let mut ways = Vec::new();
-        for (class, constructor) in wanted {
-            ways.push(self.way(class, constructor, number, (depth, several))?);
+        for (concrete, constructor) in wanted {
+            ways.push(self.way(concrete, constructor, &making(several))?);
+            self.usage.derived.extend(concrete.generated.then(|| concrete.name.clone()));
         }
         if ways.is_empty() {
             return Err(match of {
@@ -370,17 +548,21 @@ impl<'u> Maker<'_, 'u> {
                 _ => format!("no constructor of `{}` that a test could call", qualified(class)),
             });
         }
-        let (name, class) = (name.to_owned(), qualified(class));
+        if let Some(class) = &holder {
+            let (class, initializer) = (class.clone(), "{}".to_owned());
+            ways.push(Construction { class, before: Vec::new(), initializer, after: Vec::new() });
+        }
+        let (name, class) = (name.to_owned(), holder.unwrap_or_else(|| qualified(class)));
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null }));
         Ok(number)
     }
 
     /// The constructors with which an object can be made; `None` is the one that nobody declares.
-    fn usable_ways(&mut self, class: Cursor<'u>, number: usize, depth: usize) -> Vec<Option<Cursor<'u>>> {
+    fn usable_ways(&mut self, of: &Concrete<'u>, making: &Making) -> Vec<Option<Cursor<'u>>> {
         let mut usable = Vec::new();
-        for constructor in classes::constructors(class) {
+        for constructor in of.constructors() {
             let mark = self.mark();
-            if self.way(class, constructor, number, (depth, true)).is_ok() {
+            if self.way(of, constructor, making).is_ok() {
                 usable.push(constructor);
             }
             self.back_to(mark);
@@ -390,26 +572,31 @@ impl<'u> Maker<'_, 'u> {
 
     fn way(
         &mut self,
-        class: Cursor<'u>,
+        of: &Concrete<'u>,
         constructor: Option<Cursor<'u>>,
-        number: usize,
-        (depth, optional): (usize, bool),
+        making: &Making,
     ) -> Result<Construction, String> {
-        let (before, arguments) = self.apart(optional, |maker| match constructor {
-            Some(constructor) => maker.arguments(constructor, depth),
+        let (before, arguments) = self.apart(making.optional, |maker| match constructor {
+            Some(constructor) => maker.arguments(constructor, making.depth),
             None => Ok(String::new()),
         })?;
         let initializer = if arguments.is_empty() { "{}".to_owned() } else { format!("({arguments})") };
-        let (after, ()) = self.apart(optional, |maker| {
-            maker.set_members(class, number, depth);
-            maker.call_methods(class, number, depth);
+        let (after, ()) = self.apart(making.optional, |maker| {
+            maker.set_members(of.class, making);
+            maker.call_methods(of.class, making);
             Ok(())
         })?;
-        Ok(Construction { class: qualified(class), before, initializer, after })
+        Ok(match &making.holder {
+            Some(holder) => {
+                let initializer = format!("(new {}{initializer})", of.name);
+                Construction { class: holder.clone(), before, initializer, after }
+            }
+            None => Construction { class: of.name.clone(), before, initializer, after },
+        })
     }
 
     /// Public members get any value.
-    fn set_members(&mut self, class: Cursor<'u>, number: usize, depth: usize) {
+    fn set_members(&mut self, class: Cursor<'u>, making: &Making) {
         for member in class.clang_type().fields() {
             let (of, name) = (member.clang_type(), member.spelling());
             let canonical = of.canonical();
@@ -419,17 +606,17 @@ impl<'u> Maker<'_, 'u> {
                 continue;
             }
             let _ = self.attempt(|maker| {
-                let value = maker.argument(&name, of, depth)?;
-                maker.usage.steps.push(Step::Statement(format!("{{@{number}}}.{name} = {value};")));
+                let value = maker.argument(&name, of, making.depth)?;
+                maker.usage.steps.push(Step::Statement(format!("{}{name} = {value};", making.member())));
                 Ok(())
             });
         }
     }
 
     /// Any calls of public methods that can change the object.
-    fn call_methods(&mut self, class: Cursor<'u>, number: usize, depth: usize) {
+    fn call_methods(&mut self, class: Cursor<'u>, making: &Making) {
         // Objects that are made for others stay as they were constructed: sequences inside sequences are too many.
-        if depth + 1 < DEEPEST {
+        if making.depth + 1 < DEEPEST {
             self.usage.constructed.insert(qualified(class));
             return;
         }
@@ -437,7 +624,7 @@ impl<'u> Maker<'_, 'u> {
         let choice = self.choice(format!("calls on {}", classes::variable(class)));
         let mut ways = Vec::new();
         for method in classes::changing_methods(class) {
-            let made = self.attempt(|maker| maker.apart(true, |maker| maker.call_of(method, number, depth)));
+            let made = self.attempt(|maker| maker.apart(true, |maker| maker.call_of(method, making)));
             match made {
                 Ok((steps, ())) => ways.push(steps),
                 Err(_) => drop(self.usage.left_out.insert(qualified(method))),
@@ -448,9 +635,9 @@ impl<'u> Maker<'_, 'u> {
         }
     }
 
-    fn call_of(&mut self, method: Cursor<'u>, number: usize, depth: usize) -> Result<(), String> {
-        let arguments = self.arguments(method, depth)?;
-        let call = classes::call_text(method, &format!("{{@{number}}}"), &arguments);
+    fn call_of(&mut self, method: Cursor<'u>, making: &Making) -> Result<(), String> {
+        let arguments = self.arguments(method, making.depth)?;
+        let call = classes::call_text(method, &making.target(), &making.member(), &arguments);
         let call = call.ok_or("an operator that tests do not call")?;
         let statement = match method.must_be_used() {
             true => format!("static_cast<void>({call});"),
@@ -474,6 +661,12 @@ fn plain_within(of: ClangType<'_>, open: &mut Vec<String>) -> bool {
     let of = of.canonical();
     match of.kind() {
         CXType_Pointer if of.pointee().canonical().kind() == CXType_Void => true,
+        CXType_Pointer if of.pointee().canonical().kind() == CXType_FunctionProto => {
+            let function = of.pointee().canonical();
+            let result = function.function_result().canonical();
+            let returns = result.kind() == CXType_Void || plain_within(result, open);
+            returns && function.function_parameters().into_iter().all(|parameter| plain_within(parameter, open))
+        }
         CXType_Pointer => plain_within(of.pointee(), open),
         CXType_ConstantArray | CXType_IncompleteArray => plain_within(of.element(), open),
         CXType_Record if of.declaration().spelling() == "_IO_FILE" => true,

@@ -8,7 +8,7 @@ use branchwise_program::FunctionId;
 use branchwise_program::map::{Event, Map, Place};
 use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, ReplayError, TestCase};
 
-use crate::result::{Disagreement, FunctionReport, GoalReport, ReplaySummary};
+use crate::result::{Disagreement, FunctionReport, GoalReport, ReplaySummary, Test};
 use crate::settings::Scope;
 use crate::unit::Subject;
 
@@ -38,6 +38,26 @@ pub(crate) fn measure(
         summary.add(compared);
     }
     Ok(summary)
+}
+
+/// What objects of C++ show after the tests that return.
+pub(crate) fn observe_states(
+    map: &Map,
+    harness: &mut Harness,
+    reports: &mut [FunctionReport],
+) -> Result<(), ReplayError> {
+    let shows = |test: &Test| {
+        let observed =
+            map.functions[test.case.function].usage.as_ref().is_some_and(|usage| !usage.observers.is_empty());
+        observed && !test.undefined && test.observation.end == NativeEnd::Returned && test.observation.threw.is_none()
+    };
+    let mut tests: Vec<&mut Test> =
+        reports.iter_mut().flat_map(|report| &mut report.tests).filter(|test| shows(test)).collect();
+    let cases: Vec<TestCase> = tests.iter().map(|test| test.case.clone()).collect();
+    for (test, state) in tests.iter_mut().zip(harness.states(&cases)?) {
+        test.observation.state = state;
+    }
+    Ok(())
 }
 
 /// Where control comes back to the middle of a function (`longjmp`), the derived counts of one test hide what another one

@@ -21,7 +21,7 @@ use crate::effects::Effects;
 use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
 use crate::goal_tree::outcomes;
 use crate::hosts::{self, Unreached};
-use crate::measure::measure;
+use crate::measure::{measure, observe_states};
 use crate::replayed::{Replayed, replay};
 use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
@@ -94,7 +94,8 @@ pub fn conclude(
         disagreements.extend(unit.disagreements);
     }
     on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
-    let measured = measure(subject, harness, &functions);
+    let observed = observe_states(&subject.program.map, harness, &mut functions);
+    let measured = observed.and_then(|()| measure(subject, harness, &functions));
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
     replay.compiler = compiler;
     disagreements.append(&mut replay.disagreements);

@@ -37,6 +37,20 @@ pub struct Map {
     pub closed_functions: BTreeSet<String>,
     /// The classes of C++, in source order.
     pub classes: Vec<Class>,
+    /// Classes of C++ that a test can name.
+    pub nameable_classes: BTreeSet<String>,
+    /// Generated classes of C++.
+    pub derived_classes: Vec<DerivedClass>,
+}
+
+/// A generated class for an abstract one from which the unit derives none: its methods take values of stubs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedClass {
+    pub name: String,
+    pub base: String,
+    pub definition: String,
+    /// Names of the stubs that its methods call.
+    pub stubs: Vec<String>,
 }
 
 /// A variable with external linkage that only another file could define.
@@ -637,6 +651,10 @@ impl Function {
 }
 
 impl Map {
+    pub fn is_cpp(&self) -> bool {
+        self.functions.values().any(|function| function.language == Language::Cpp)
+    }
+
     /// Everything that limits the inputs of a function, one text each.
     pub fn demands(&self, function: FunctionId) -> Vec<String> {
         let own = self.domain(function).map(Domain::demands).unwrap_or_default();

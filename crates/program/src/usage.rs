@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::FeedId;
+use crate::{FeedId, TypeId};
 
 /// A call, after the steps that make its objects. See [`filled`] for what stands in the texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +20,58 @@ pub struct Usage {
     /// Parts of the one object that its state consists of, where a conclusion for any values of theirs is one for
     /// every state.
     pub state: Option<State>,
+    /// The class of the object that the call makes, where it is a constructor.
+    pub constructs: Option<String>,
+    /// What a test looks at after the call.
+    pub observers: Vec<Observer>,
+    /// The compiler warns where nobody uses what the call returns.
+    pub must_be_used: bool,
+    /// Generated classes of which its objects may be.
+    pub derived: BTreeSet<String>,
 }
+
+impl Usage {
+    /// Whether a test looks at parts of what the call returns or makes.
+    pub fn looks_at_result(&self) -> bool {
+        self.observers.iter().any(|observer| observer.text.contains(RESULT))
+    }
+}
+
+/// An expression without effects that shows something of what a call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observer {
+    pub text: String,
+    /// The object that it belongs to, which may not be there.
+    pub object: Option<usize>,
+    pub shown: Shown,
+}
+
+/// What an expression shows, as tests can write it down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// A number.
+    Value(TypeId),
+    Text,
+    /// Elements in order, of a class of the standard library.
+    Sequence {
+        class: String,
+        element: Box<Shown>,
+    },
+    Optional {
+        class: String,
+        value: Box<Shown>,
+    },
+    Pair {
+        class: String,
+        parts: Box<(Shown, Shown)>,
+    },
+}
+
+/// Begins the lines of drivers that are there natively only, where they show what the call did.
+pub const ONLY_NATIVE: &str = "//__bw_native:";
+
+/// What the call returns or makes.
+pub const RESULT: &str = "{=}";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -34,6 +85,11 @@ pub enum Step {
     Object(Object),
     Calls(Calls),
     Container(Container),
+    /// A function of the test takes the values of this feed, one for each call of it.
+    Answers {
+        feed: FeedId,
+        name: String,
+    },
 }
 
 /// An object, made in one of several ways.
@@ -83,7 +139,7 @@ pub struct Container {
     pub more: FeedId,
     /// Steps that make an element.
     pub element: Vec<Step>,
-    /// An element as a list in braces holds it.
+    /// An element as a list in braces holds it; empty where it cannot be copied.
     pub listed: String,
     /// The statement that adds it.
     pub add: String,
@@ -118,6 +174,10 @@ pub enum Blank {
     Object(usize),
     /// `{&0}`: a pointer to it.
     Pointer(usize),
+    /// `{=}`: what the call returns or makes.
+    Result,
+    /// `{~0}`: what a lambda captures that takes the values of this feed.
+    Capture(FeedId),
 }
 
 /// A text of a usage with its blanks filled in. What an address points to is the object itself: no `*&object`.
@@ -149,7 +209,10 @@ pub fn filled(text: &str, mut fill: impl FnMut(Blank) -> String) -> String {
 fn blank(text: &str) -> Option<(Blank, usize)> {
     let end = text.find('}')?;
     let inside = &text[1..end];
-    let number = inside.trim_start_matches(['#', '@', '&']);
+    if inside == "=" {
+        return Some((Blank::Result, end + 1));
+    }
+    let number = inside.trim_start_matches(['#', '@', '&', '~']);
     let sign = &inside[..inside.len() - number.len()];
     let number: usize = number.parse().ok()?;
     let blank = match sign {
@@ -157,6 +220,7 @@ fn blank(text: &str) -> Option<(Blank, usize)> {
         "#" => Blank::Fed(FeedId(number as u32)),
         "@" => Blank::Object(number),
         "&" => Blank::Pointer(number),
+        "~" => Blank::Capture(FeedId(number as u32)),
         _ => return None,
     };
     Some((blank, end + 1))
@@ -170,8 +234,8 @@ mod tests {
     fn blanks_are_filled_and_other_braces_stay() {
         let fill = |blank: Blank| format!("<{blank:?}>");
         assert_eq!(
-            filled("{@1}.add({0}, {#2}, {&3}); T t{}; {x}", fill),
-            "<Object(1)>.add(<Input(0)>, <Fed(#2)>, <Pointer(3)>); T t{}; {x}".replace("#2", &fed(2))
+            filled("{@1}.add({0}, {#2}, {&3}, {=}); T t{}; {x}", fill),
+            "<Object(1)>.add(<Input(0)>, <Fed(#2)>, <Pointer(3)>, <Result>); T t{}; {x}".replace("#2", &fed(2))
         );
     }
 

@@ -14,6 +14,13 @@ const HEADER_WORDS: usize = 11;
 
 const FLAG_DETAILS: u64 = 1;
 const FLAG_PROFILE_PER_GROUP: u64 = 2;
+const FLAG_STATE: u64 = 4;
+const FLAG_OTHER_FILLING: u64 = 8;
+
+/// Room for what objects show after a call.
+const STATE_BYTES: u64 = 1 << 16;
+/// Room for the name of what a call throws.
+const THROWN_BYTES: u64 = 256;
 
 /// Beside the number of an object, where the number of a function could stand.
 const STREAM_POINTER: u64 = 1 << 32;
@@ -53,6 +60,15 @@ pub(crate) enum Purpose {
     ProfilePerGroup,
     /// Run on the sanitized build; only the end counts.
     Sanitize,
+    /// What objects show after the call too.
+    State(Filling),
+}
+
+/// What memory holds that nobody has written.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Filling {
+    One,
+    Other,
 }
 
 impl Batch {
@@ -90,7 +106,7 @@ impl Batch {
         let mut output_bytes = 0;
         self.word(calls.len() as u64);
         for &(driver, inputs) in calls {
-            let mut call_bytes = room(result_bytes);
+            let mut call_bytes = room(result_bytes) + room(THROWN_BYTES);
             [driver, inputs.len() as u64].into_iter().for_each(|word| self.word(word));
             for input in inputs {
                 self.blob(&placement, input)?;
@@ -126,14 +142,17 @@ impl Batch {
             Purpose::Observe | Purpose::Sanitize => FLAG_DETAILS,
             Purpose::Profile => 0,
             Purpose::ProfilePerGroup => FLAG_PROFILE_PER_GROUP,
+            Purpose::State(Filling::One) => FLAG_DETAILS | FLAG_STATE,
+            Purpose::State(Filling::Other) => FLAG_DETAILS | FLAG_STATE | FLAG_OTHER_FILLING,
         };
+        let state_bytes = if flags & FLAG_STATE != 0 { STATE_BYTES } else { 0 };
         let header: [u64; HEADER_WORDS] = [
             MAGIC,
             flags,
             limits.milliseconds.max(1),
             limits.memory_megabytes << 20,
             limits.log_entries as u64,
-            self.output_bytes,
+            self.output_bytes + state_bytes,
             REGION_BASE,
             self.region_bytes,
             self.object_count,

@@ -1,5 +1,7 @@
 //! A test case as bytes with pointers, and what was observed when it ran.
 
+use std::collections::BTreeMap;
+
 use branchwise_program::map::{Event, Reading};
 use branchwise_program::{CallableId, FunctionId, TypeId};
 
@@ -103,6 +105,9 @@ pub struct StreamContents {
     pub closing_fails: bool,
 }
 
+/// By the number of an observer: the parts of what it shows, in order.
+pub type State = BTreeMap<usize, Vec<Vec<u8>>>;
+
 /// What the native run of a test case did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
@@ -116,8 +121,10 @@ pub struct Observation {
     /// The function's result (`None` for `void` or when it did not return). Pointers into input objects are resolved,
     /// others stand in `foreign`. Padding is zero.
     pub result: Option<Blob>,
-    /// The call ended by an exception.
-    pub threw: bool,
+    /// The type of the exception by which the call ended; empty where it has no name.
+    pub threw: Option<String>,
+    /// What the observers of the call's usage show after it; see [`crate::Harness::states`].
+    pub state: State,
     /// The inputs' variables after the call, where the driver hands them out (globals).
     pub inputs_after: Vec<Option<Blob>>,
     /// The objects after the call; empty when it did not return. An object that was freed has no bytes.

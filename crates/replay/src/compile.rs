@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use branchwise_program::map::{Language, Map};
+use branchwise_program::usage::ONLY_NATIVE;
 
 use crate::elf::{Symbols, read_symbols};
 use crate::sanitize::{SanitizerSources, Sanitizers};
@@ -174,7 +175,10 @@ impl Variant<'_> {
         };
         let source = self.folder.join(file);
         let object = self.folder.join(format!("{}.o", self.name()));
-        write(&source, text)?;
+        match self.kind {
+            Kind::Marked => write(&source, text.replace(ONLY_NATIVE, ""))?,
+            Kind::Plain | Kind::Sanitized(_) => write(&source, text)?,
+        }
         let mut command = Command::new(&self.tools.clang);
         // Ours come last, so that they win over the user's -O2 or -Werror.
         command.args(self.sources.flags).args(["-O0", "-w", "-fno-lto", "-Wno-error", "-Qunused-arguments"]);

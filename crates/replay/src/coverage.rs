@@ -20,6 +20,8 @@ pub struct Coverage {
 pub struct FunctionCoverage {
     /// As in the object code, without the file that llvm-cov puts before the name of a static function.
     pub name: String,
+    /// The names of other instances.
+    pub instances: Vec<String>,
     /// How often it was entered.
     pub entries: u64,
     /// The first is the file of its body, the others those of its macros.
@@ -41,7 +43,7 @@ pub struct BranchCount {
 
 impl Coverage {
     pub fn function_named(&self, name: &str) -> Option<&FunctionCoverage> {
-        self.functions.iter().find(|function| function.name == name)
+        self.functions.iter().find(|function| function.is_named(name))
     }
 
     /// Adds what another run of the same executable showed.
@@ -57,8 +59,15 @@ impl Coverage {
 }
 
 impl FunctionCoverage {
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.instances.iter().any(|instance| instance == name)
+    }
+
     /// Adds the counts of another instance of the same function.
     fn merge(&mut self, other: FunctionCoverage) {
+        if !self.is_named(&other.name) {
+            self.instances.push(other.name);
+        }
         self.entries += other.entries;
         for (index, branch) in other.branches.into_iter().enumerate() {
             match self.branches.get_mut(index) {
@@ -174,7 +183,8 @@ impl ExportFunction {
     fn convert(self) -> FunctionCoverage {
         let filenames = self.filenames;
         let branches = self.branches.iter().filter_map(|branch| convert_branch(branch, &filenames)).collect();
-        FunctionCoverage { name: plain_name(&self.name).to_string(), entries: self.count, branches, filenames }
+        let (name, instances) = (plain_name(&self.name).to_string(), Vec::new());
+        FunctionCoverage { name, instances, entries: self.count, branches, filenames }
     }
 }
 

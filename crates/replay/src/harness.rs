@@ -11,8 +11,8 @@ use branchwise_program::types::TypeTable;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 use tempfile::TempDir;
 
-use crate::batch::{Answer, Batch, Counters, Purpose, RawResult, read_answer};
-use crate::case::{Blob, NativeEnd, Observation, TestCase};
+use crate::batch::{Answer, Batch, Counters, Filling, Purpose, RawResult, read_answer};
+use crate::case::{Blob, NativeEnd, Observation, State, TestCase};
 use crate::compile::{Executables, build_executables, is_sanitized, plain_name, write};
 use crate::coverage::{Coverage, measure_profile};
 use crate::layout::Shapes;
@@ -131,9 +131,25 @@ impl Harness {
 
     /// Runs each case natively in a forked child of its own; observations come in the order of the cases.
     pub fn run(&mut self, cases: &[TestCase]) -> Result<Vec<Observation>, ReplayError> {
+        self.run_for(Purpose::Observe, cases)
+    }
+
+    /// What the observers of each case show after the call. What depends on memory that nobody has written is left out.
+    pub fn states(&mut self, cases: &[TestCase]) -> Result<Vec<State>, ReplayError> {
+        let one = self.run_for(Purpose::State(Filling::One), cases)?;
+        let other = self.run_for(Purpose::State(Filling::Other), cases)?;
+        let state = |(mut one, other): (Observation, Observation)| {
+            let both_returned = one.end == NativeEnd::Returned && other.end == NativeEnd::Returned;
+            one.state.retain(|number, parts| both_returned && other.state.get(number) == Some(parts));
+            one.state
+        };
+        Ok(one.into_iter().zip(other).map(state).collect())
+    }
+
+    fn run_for(&mut self, purpose: Purpose, cases: &[TestCase]) -> Result<Vec<Observation>, ReplayError> {
         let mut observations = Vec::with_capacity(cases.len());
         while observations.len() < cases.len() {
-            self.run_from(cases, &mut observations)?;
+            self.run_from(purpose, cases, &mut observations)?;
         }
         Ok(observations)
     }
@@ -175,7 +191,9 @@ impl Harness {
             .iter()
             .zip(&profiled.groups)
             .filter(|((function, _), group)| {
-                group.records == 0 || group.returned && !self.was_entered(*function, &coverage)
+                // What is tested through others may have several instances, each with a record of its own.
+                let hosted = self.units.get(*function).is_some_and(|unit| unit.driver.is_err());
+                hosted || group.records == 0 || group.returned && !self.was_entered(*function, &coverage)
             })
             .map(|(unit, _)| unit)
             .collect();
@@ -200,8 +218,8 @@ impl Harness {
     ) -> Result<(), ReplayError> {
         let symbol = self.unit(function, 0)?.symbol.clone();
         let alone = self.measure(suite)?;
-        let measured = alone.functions.into_iter().find(|measured| measured.name == symbol);
-        let place = coverage.functions.iter_mut().find(|measured| measured.name == symbol);
+        let measured = alone.functions.into_iter().find(|measured| measured.is_named(&symbol));
+        let place = coverage.functions.iter_mut().find(|measured| measured.is_named(&symbol));
         if let (Some(measured), Some(place)) = (measured, place) {
             *place = measured;
         }
@@ -287,11 +305,16 @@ impl Harness {
     }
 
     /// Runs the cases that have no observation yet. Adds at least one observation.
-    fn run_from(&mut self, cases: &[TestCase], observations: &mut Vec<Observation>) -> Result<(), ReplayError> {
+    fn run_from(
+        &mut self,
+        purpose: Purpose,
+        cases: &[TestCase],
+        observations: &mut Vec<Observation>,
+    ) -> Result<(), ReplayError> {
         let mut batch = Batch::new();
         let done = observations.len();
         self.add_group(&mut batch, Counters::All, &cases[done..], done)?;
-        let mut process = self.start(&mut batch, Purpose::Observe)?;
+        let mut process = self.start(&mut batch, purpose)?;
         loop {
             match process.next()? {
                 Answer::Started | Answer::Group(_) => {}
@@ -349,7 +372,7 @@ impl Harness {
     fn start(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Process, ReplayError> {
         let (file, prefix) = self.write_batch(batch, purpose)?;
         let executable = match purpose {
-            Purpose::Observe | Purpose::Sanitize => &self.executables.marked,
+            Purpose::Observe | Purpose::Sanitize | Purpose::State(_) => &self.executables.marked,
             Purpose::Profile | Purpose::ProfilePerGroup => &self.executables.plain,
         };
         Process::start(executable, &file, prefix, &self.own.path().join(WORK))

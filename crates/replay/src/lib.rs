@@ -18,7 +18,8 @@ mod sanitize;
 mod tools;
 
 pub use case::{
-    Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, StreamContents, TestCase, Within,
+    Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, State, StreamContents, TestCase,
+    Within,
 };
 pub use compile::{OtherObject, Sources};
 pub use coverage::{BranchCount, Coverage, FunctionCoverage};

@@ -1,5 +1,7 @@
 //! From what the native side reports to an [`Observation`].
 
+use std::collections::BTreeMap;
+
 use branchwise_program::map::{Event, Marker, MarkerKind, Reading};
 use branchwise_program::{MarkerId, ProbeId};
 
@@ -17,7 +19,8 @@ impl Harness {
             readings,
             truncated: raw.truncated || damaged,
             result: None,
-            threw: false,
+            threw: None,
+            state: BTreeMap::new(),
             inputs_after: vec![None; case.inputs.len()],
             objects_after: Vec::new(),
             foreign: Vec::new(),
@@ -59,8 +62,16 @@ impl Harness {
             _ => None,
         };
         let streams: Vec<(usize, u64)> = outputs.iter().filter_map(stream).collect();
-        observation.threw = outputs.iter().any(|output| matches!(output.what, RawPlace::Output(THREW)));
         for output in outputs {
+            match output.what {
+                RawPlace::Output(THREW) => {
+                    observation.threw = Some(String::from_utf8_lossy(&output.bytes).into_owned());
+                }
+                RawPlace::Output(number @ OBSERVED..) => {
+                    observation.state.entry((number - OBSERVED) as usize).or_default().push(output.bytes.clone());
+                }
+                _ => {}
+            }
             let Some(within) = place_of(output.what) else { continue };
             let Some(shape) = self.shape(case, within) else { continue };
             let (blob, foreign) = placement.settled(output.bytes, shape, &streams);
@@ -93,12 +104,14 @@ fn put(blobs: &mut [Option<Blob>], index: usize, blob: Blob) {
     }
 }
 
-/// The number under which the native side says that the call threw.
+/// The number under which the native side says what the call threw.
 const THREW: u64 = 1 << 30;
+/// From here on, what objects show.
+const OBSERVED: u64 = THREW + 1;
 
 fn place_of(what: RawPlace) -> Option<Within> {
     match what {
-        RawPlace::Output(THREW) => None,
+        RawPlace::Output(THREW..) => None,
         RawPlace::Output(0) => Some(Within::Result),
         RawPlace::Output(index) => Some(Within::Input(usize::try_from(index).ok()? - 1)),
         RawPlace::Object(index) => Some(Within::Object(usize::try_from(index).ok()?)),

@@ -29,7 +29,9 @@
 #define PAGE 4096ul
 #define MAGIC 0x31797061706c7762ull
 
-enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2 };
+enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2, FLAG_STATE = 4, FLAG_OTHER_FILLING = 8 };
+/* Outputs with numbers that no input has. */
+enum { OUTPUT_THREW = 1u << 30, OUTPUT_OBSERVED };
 enum { TAG_TEST = 1, TAG_GROUP = 2, TAG_END = 3, TAG_FAILURE = 4, TAG_STARTED = 5 };
 enum { END_RETURNED, END_EXITED, END_SIGNAL, END_TIME_LIMIT, END_REJECTED };
 enum { KIND_OUTPUT, KIND_OBJECT, KIND_STREAM };
@@ -197,8 +199,47 @@ static void put_output(uint64_t kind, uint64_t index, const void *from, uint64_t
     shared->output_words = used + words;
 }
 
-/* The call under test threw: an output without bytes, with a number that no input has. */
-void __bw_threw(void) { put_output(KIND_OUTPUT, 1u << 30, NULL, 0); }
+/* ---- C++: what a call threw, and what its objects show afterwards ---- */
+
+/* Those of the runtime library of C++. */
+extern const void *const *__cxa_current_exception_type(void) __attribute__((weak));
+extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status) __attribute__((weak));
+
+enum { LONGEST_NAME = 256 };
+
+/* The call under test threw: an output with the name of what it threw. */
+void __bw_threw(void) {
+    const void *const *type = __cxa_current_exception_type ? __cxa_current_exception_type() : NULL;
+    const char *name = type ? type[1] : "";
+    if (*name == '*') name++;
+    char *readable = *name && __cxa_demangle ? __cxa_demangle(name, NULL, NULL, NULL) : NULL;
+    if (!readable) name = "";
+    size_t size = strlen(readable ? readable : name);
+    put_output(KIND_OUTPUT, OUTPUT_THREW, readable ? readable : name, size < LONGEST_NAME ? size : 0);
+    free(readable);
+}
+
+int __bw_observing(void) { return (header->flags & FLAG_STATE) != 0; }
+
+/* A part of what the expression with this number shows. What there is no room for is left out. */
+void __bw_observed(unsigned number, const void *from, unsigned long size) {
+    if (3 + (size + 7) / 8 <= header->output_bytes / 8 - shared->output_words)
+        put_output(KIND_OUTPUT, OUTPUT_OBSERVED + number, from, size);
+}
+
+/* Memory that nobody writes shows by differing between two runs. */
+static int filling(void) { return header->flags & FLAG_OTHER_FILLING ? 0xa5 : 0x5a; }
+
+void __bw_fill(void *room, unsigned long size) {
+    if (__bw_observing()) memset(room, filling(), size);
+}
+
+/* The part of the stack where the frame of the driver will be. */
+static __attribute__((noinline)) void fill_stack(void) {
+    char room[1 << 14];
+    memset(room, filling(), sizeof room);
+    __asm__ volatile("" : : "r"(room) : "memory");
+}
 
 void __bw_output(const void *from, unsigned index, unsigned long size) { put_output(KIND_OUTPUT, index, from, size); }
 
@@ -466,6 +507,7 @@ static void make_calls(void) {
         at += 2;
         for (uint64_t input = 0; input < call.input_count; input++) at = skip_blob(at);
         shared->output_words = 0;
+        if (__bw_observing()) fill_stack();
         __bw_drivers[call.driver]();
     }
 }

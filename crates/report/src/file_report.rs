@@ -82,7 +82,7 @@ impl<'a> FileReport<'a> {
     }
 
     pub fn is_cpp(&self) -> bool {
-        self.map.functions.values().any(|function| function.language == Language::Cpp)
+        self.map.is_cpp()
     }
 
     /// How the names of its test files end.
@@ -129,9 +129,14 @@ pub fn keeps_state(program: &Program) -> bool {
             inputs.any(|input| input.origin == InputOrigin::Global && input.name == name)
         })
     };
-    let mut globals = program.code.globals.values();
+    let of_library = |name: &str| OF_LIBRARY.iter().any(|head| name.starts_with(head));
+    let mut globals = program.code.globals.values().filter(|global| !of_library(&global.name));
     globals.any(|global| !global.constant && global.initializer.is_some() && !set_by_every_test(&global.name))
 }
+
+/// How the symbols of variables begin that belong to models and to the headers of the standard library of C++.
+const OF_LIBRARY: [&str; 10] =
+    ["__bw_", "_ZSt", "_ZNSt", "_ZZNSt", "_ZZNKSt", "_ZGVSt", "_ZGVNSt", "_ZGVZNSt", "_ZGVZNKSt", "_ZN9__gnu_cxx"];
 
 /// How many goals ended how.
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]

@@ -51,6 +51,9 @@ pub fn observed(map: &Map, function: &Function, case: &TestCase, observation: &O
     if let Some(blob) = &observation.result {
         observed.insert("result".to_owned(), writer.decoded(function.result, blob));
     }
+    if let Some(thrown) = &observation.threw {
+        observed.insert("threw".to_owned(), Json::String(thrown.clone()));
+    }
     observed.insert("changed_globals".to_owned(), writer.changed_globals(function, case, observation));
     observed.insert("changed_objects".to_owned(), writer.changed_objects(observation));
     if observation.truncated {

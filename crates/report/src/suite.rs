@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::emit::{EmittedFile, emit_c, emit_gtest};
+use crate::emit::{EmittedFile, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest};
 use crate::file_report::FileReport;
 use crate::json::json;
 use crate::suite_data::Suite;
@@ -13,10 +13,12 @@ use crate::suite_data::Suite;
 /// What tests are written as.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EmitFormat {
-    /// Plain C without a framework.
-    C,
-    /// C behind GoogleTest.
+    /// Plain C or C++ without a framework.
+    Plain,
+    /// C++, or C behind C++.
     GoogleTest,
+    /// Of C++; tests of C are plain.
+    Catch2,
 }
 
 /// What was written, each path with its folder.
@@ -114,18 +116,18 @@ fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) ->
     let mut emitted = Vec::new();
     for file in files.iter().filter(|file| file.report.functions.iter().any(|unit| !unit.tests.is_empty())) {
         let stem = free_stem(file.source, &mut stems);
-        // Tests of C++ need no framework yet.
-        if file.is_cpp() {
-            emitted.push(emit_c(file, folder, &stem));
-            continue;
-        }
         for format in formats.iter().collect::<BTreeSet<_>>() {
             match format {
-                EmitFormat::C => emitted.push(emit_c(file, folder, &stem)),
+                EmitFormat::GoogleTest if file.is_cpp() => emitted.push(emit_cpp_gtest(file, folder, &stem)),
                 EmitFormat::GoogleTest => emitted.extend(emit_gtest(file, folder, &stem)),
+                EmitFormat::Catch2 if file.is_cpp() => emitted.extend(emit_cpp_catch2(file, folder, &stem)),
+                EmitFormat::Plain | EmitFormat::Catch2 => emitted.push(emit_c(file, folder, &stem)),
             }
         }
     }
+    // Several formats may need the same file.
+    let mut names = BTreeSet::new();
+    emitted.retain(|file| names.insert(file.name.clone()));
     emitted
 }
 

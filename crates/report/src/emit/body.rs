@@ -3,16 +3,19 @@
 use branchwise_generate::Test;
 use branchwise_program::map::{Function, Input, InputOrigin, Map};
 use branchwise_program::types::TypeKind;
+use branchwise_program::usage::{Observer, RESULT, Shown};
 use branchwise_program::{FunctionId, TypeId};
-use branchwise_replay::{Blob, NativeEnd, TestCase};
+use branchwise_replay::{Blob, NativeEnd, State, TestCase};
 
 use super::checks::Checks;
 use super::declare::{constant_declaration, declaration};
+use super::dialect::Dialect;
 use super::initializer::Initializers;
 use super::literal;
 use super::names::Names;
 use super::needs::{Need, Needs};
 use super::objects::{Objects, Storage};
+use super::state::{Seen, is_of_result};
 use super::stubs::{feed_variable, feed_wish, given, given_to_objects};
 use super::usage::Made;
 use crate::values::{Decoder, Value};
@@ -33,11 +36,16 @@ pub enum Expected {
 }
 
 /// Writes inputs, calls and expectations.
-pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> Body {
+pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected, dialect: Dialect) -> Body {
     let mut names = Names::new(map, called(map, &test.case).chain([function]));
     // An input may be called `result` too, and the user's own names come first.
-    let wish = if function.inputs.iter().any(|input| input.name == "result") { "returned" } else { "result" };
-    let result = names.fresh(wish);
+    let constructed = function.usage.as_ref().and_then(|usage| usage.constructs.as_deref());
+    let wish = match constructed.and_then(|class| class.rsplit("::").next()) {
+        Some(class) => class.to_lowercase(),
+        None if function.inputs.iter().any(|input| input.name == "result") => "returned".to_owned(),
+        None => "result".to_owned(),
+    };
+    let result = names.fresh(&wish);
     let usages = called(map, &test.case).chain([function]).filter_map(|function| function.usage.as_ref());
     let classes = usages.flat_map(|usage| usage.called.iter().chain(&usage.constructed));
     classes.for_each(|class| names.reserve(class));
@@ -45,7 +53,8 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected) -> 
     let storage = storage(map, &calls, test);
     let objects = Objects::new(&map.types, &roots(map, &calls, &test.case), &test.case, storage, &mut names);
     let (body, later, made) = (Body::default(), Vec::new(), Made::default());
-    let mut writer = Writer { map, function, case: &test.case, objects, names, result, body, later, made };
+    let (case, state) = (&test.case, test.observation.state.clone());
+    let mut writer = Writer { map, function, case, objects, names, result, body, later, made, dialect, state };
     writer.declare_objects();
     writer.write_later();
     writer.give_to_stubs();
@@ -63,7 +72,8 @@ pub fn made(map: &Map, case: &TestCase) -> Option<String> {
     let roots = roots(map, &calls(map, function, case, &mut names), case);
     let objects = Objects::new(&map.types, &roots, case, Storage::Automatic, &mut names);
     let (body, later, made) = (Body::default(), Vec::new(), Made::default());
-    let mut writer = Writer { map, function, case, objects, names, result, body, later, made };
+    let (dialect, state) = (Dialect::Assert, State::new());
+    let mut writer = Writer { map, function, case, objects, names, result, body, later, made, dialect, state };
     writer.declare_objects();
     writer.write_later();
     let decoder = Decoder { types: &map.types };
@@ -73,8 +83,21 @@ pub fn made(map: &Map, case: &TestCase) -> Option<String> {
     };
     let arguments: Vec<String> = inputs.map(text).collect();
     let call = writer.prepare(usage, &arguments);
+    let call = call.strip_prefix('(').and_then(|call| call.strip_suffix(')')).unwrap_or(&call);
     Some(format!("{} {call}", writer.body.lines.join(" ")))
 }
+
+/// What is thrown that no header declares.
+const PLAIN_EXCEPTIONS: [&str; 8] = ["int", "unsigned int", "long", "unsigned long", "char", "bool", "float", "double"];
+const TEXT_EXCEPTION: &str = "const char *";
+
+/// Whether an expression can be an argument of a macro, and leaves room for another one.
+fn fits_a_macro(call: &str) -> bool {
+    let parts = call.contains(['{', '<']) && call.contains(',');
+    !parts && call.len() <= LONGEST_CALL
+}
+
+const LONGEST_CALL: usize = 70;
 
 /// One of the calls of a test.
 struct Call<'a> {
@@ -188,6 +211,9 @@ pub(super) struct Writer<'a> {
     pub later: Vec<String>,
     /// Objects of C++.
     pub made: Made,
+    pub dialect: Dialect,
+    /// What objects of C++ show after the call.
+    pub state: State,
 }
 
 impl Writer<'_> {
@@ -324,47 +350,139 @@ impl Writer<'_> {
     }
 
     /// A call that was observed to throw must throw again.
-    fn throwing_call(&mut self, call: &str) {
+    fn throwing_call(&mut self, call: &str, thrown: &str) {
+        let class = self.nameable(thrown);
+        let used = self.function.usage.as_ref().is_some_and(|usage| usage.must_be_used || usage.constructs.is_some());
+        let plain = self.is_void(self.function) && !used;
+        let call = if plain { call.to_owned() } else { format!("static_cast<void>({call})") };
+        if let Some(line) = self.dialect.throws(&call, class.as_deref()) {
+            self.body.lines.push(line);
+            return;
+        }
         let threw = self.names.fresh("threw");
         self.body.lines.push(format!("bool {threw} = false;"));
         self.body.lines.push("try {".to_owned());
         self.body.lines.push(format!("    {call};"));
-        self.body.lines.push("} catch (...) {".to_owned());
-        self.body.lines.push(format!("    {threw} = true;"));
+        if let Some(class) = class {
+            let by_value = PLAIN_EXCEPTIONS.contains(&class.as_str()) || class == TEXT_EXCEPTION;
+            let caught = if by_value { class } else { format!("const {class} &") };
+            self.body.lines.push(format!("}} catch ({caught}) {{"));
+            self.body.lines.push(format!("    {threw} = true;"));
+            self.body.lines.push("} catch (...) {".to_owned());
+        } else {
+            self.body.lines.push("} catch (...) {".to_owned());
+            self.body.lines.push(format!("    {threw} = true;"));
+        }
         self.body.lines.push("}".to_owned());
         self.body.lines.push("/* observed */".to_owned());
-        self.body.lines.push(format!("assert({threw});"));
+        self.body.lines.push(self.dialect.holds(&threw));
+    }
+
+    /// The type of an exception as a test can write it.
+    fn nameable(&self, thrown: &str) -> Option<String> {
+        let name = thrown.replace("(anonymous namespace)::", "");
+        if name.starts_with("std::__cxx11::basic_string<char,") && name.ends_with('>') {
+            return Some("std::string".to_owned());
+        }
+        if name == "char const*" {
+            return Some(TEXT_EXCEPTION.to_owned());
+        }
+        let of_library = name.starts_with("std::") && !name.contains('<') && !name.contains("::_");
+        (of_library || self.map.nameable_classes.contains(&name) || PLAIN_EXCEPTIONS.contains(&name.as_str()))
+            .then_some(name)
     }
 
     fn tested_call(&mut self, call: String, test: &Test, expected: Expected) {
-        if test.observation.threw && expected == Expected::Observed {
-            return self.throwing_call(&call);
+        if let (Some(thrown), Expected::Observed) = (&test.observation.threw, expected) {
+            return self.throwing_call(&call, thrown);
         }
         let returned = test.observation.end == NativeEnd::Returned && expected == Expected::Observed;
         let result = test.observation.result.as_ref().filter(|_| returned);
         let decoder = Decoder { types: &self.map.types };
         let result = result.map(|blob| decoder.value(self.function.result, blob, 0));
-        let is_void = self.is_void(self.function);
-        let mut checks = Checks::new(self.map, &self.objects, &mut self.names);
+        let observers = self.function.usage.as_ref().map(|usage| usage.observers.as_slice()).unwrap_or_default();
+        let seen = if returned { self.seen(observers) } else { Vec::new() };
+        let mut lines = Vec::new();
         match result.filter(|value| *value != Value::Opaque) {
             Some(value) => {
-                checks.value(&self.result, self.function.result, None, &value);
-                let declared = declaration(&self.map.types, self.function.result, &self.result);
-                self.body.lines.push(format!("{declared} = {call};"));
+                let actual = self.called_for(&call, &value);
+                lines
+                    .extend(self.checked(|checks, writer| checks.value(&actual, writer.function.result, None, &value)));
             }
-            None if is_void => self.body.lines.push(format!("{call};")),
-            None => self.body.lines.push(format!("(void){call};")),
+            None => lines.extend(self.call_shown(&call, &seen)),
         }
         if returned {
-            checks.globals(self.function, &test.case, &test.observation);
-            checks.objects(&test.observation);
+            lines.extend(self.checked(|checks, writer| {
+                checks.globals(writer.function, &test.case, &test.observation);
+                checks.objects(&test.observation);
+            }));
         }
-        let (lines, needs) = checks.finish();
-        if !lines.is_empty() {
+        for (observer, shown) in seen.iter().filter(|(observer, _)| !is_of_result(observer)) {
+            let actual = self.observed_expression(&observer.text);
+            lines.extend(self.checked(|checks, _| match (shown, &observer.shown) {
+                (Seen::Value(value), Shown::Value(type_id)) => checks.value(&actual, *type_id, None, value),
+                (Seen::Text(text), _) => checks.equal(&actual, text),
+                (Seen::Value(_), _) => {}
+            }));
+        }
+        if !lines.is_empty() && self.dialect == Dialect::Assert {
             self.body.lines.push("/* observed */".to_owned());
         }
         self.body.lines.extend(lines);
+    }
+
+    /// Where the value of a call is looked at: the call itself where that reads well, or else a variable.
+    fn called_for(&mut self, call: &str, value: &Value) -> String {
+        let simple = match value {
+            Value::Integer(_) => true,
+            Value::Float(number) => !number.is_negative_zero() && literal::float(*number) != "NAN",
+            _ => false,
+        };
+        if simple && self.dialect != Dialect::Assert && fits_a_macro(call) {
+            return call.to_owned();
+        }
+        let declared = declaration(&self.map.types, self.function.result, &self.result);
+        self.body.lines.push(format!("{declared} = {call};"));
+        self.result.clone()
+    }
+
+    /// A call whose value no bytes show; what is expected of it as a whole.
+    fn call_shown(&mut self, call: &str, seen: &[(&Observer, Seen)]) -> Vec<String> {
+        let whole = seen.iter().find(|(observer, _)| is_of_result(observer));
+        if let Some((_, Seen::Text(text))) = whole {
+            if self.dialect != Dialect::Assert && fits_a_macro(call) {
+                return self.checked(|checks, _| checks.equal(call, text));
+            }
+            self.body.lines.push(format!("auto {} = {call};", self.result));
+            let result = self.result.clone();
+            return self.checked(|checks, _| checks.equal(&result, text));
+        }
+        let must_be_used = self.function.usage.as_ref().is_some_and(|usage| usage.must_be_used);
+        let looked_at = seen.iter().any(|(observer, _)| observer.text.contains(RESULT));
+        let line = match self.function.usage.as_ref().and_then(|usage| usage.constructs.as_deref()) {
+            Some(class) if looked_at => {
+                let arguments = call.strip_prefix('(').and_then(|call| call.strip_prefix(class)).unwrap_or_default();
+                let arguments = arguments.strip_suffix(')').filter(|arguments| *arguments != "()").unwrap_or("{}");
+                format!("{class} {}{arguments};", self.result)
+            }
+            Some(_) => format!("static_cast<void>{call};"),
+            None if looked_at => format!("auto &&{} = {call};", self.result),
+            None if self.is_void(self.function) && !must_be_used => format!("{call};"),
+            None => format!("(void){call};"),
+        };
+        self.body.lines.push(line);
+        Vec::new()
+    }
+
+    /// The expectations that `write` collects.
+    fn checked(&mut self, write: impl FnOnce(&mut Checks<'_>, &Self)) -> Vec<String> {
+        let mut names = self.names.clone();
+        let mut checks = Checks::new(self.map, &self.objects, &mut names, self.dialect);
+        write(&mut checks, self);
+        let (lines, needs) = checks.finish();
+        self.names = names;
         self.body.needs.extend(needs);
+        lines
     }
 
     /// The initialiser of a value, when all objects are declared.
@@ -387,7 +505,7 @@ impl Writer<'_> {
                 return address;
             }
             later.push(format!("{lvalue} = {address};"));
-            "NULL".to_owned()
+            if self.map.is_cpp() { "nullptr" } else { "NULL" }.to_owned()
         };
         let mut writer = Initializers::new(self.map, &mut pointer);
         let text = write(&mut writer);

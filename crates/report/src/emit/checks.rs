@@ -6,6 +6,7 @@ use branchwise_program::types::{TypeKind, TypeTable};
 use branchwise_replay::{Blob, Observation, TestCase};
 
 use super::declare::constant_declaration;
+use super::dialect::Dialect;
 use super::initializer::{Initializers, string};
 use super::literal;
 use super::names::Names;
@@ -22,13 +23,19 @@ pub struct Checks<'a> {
     objects: &'a Objects<'a>,
     types: &'a TypeTable,
     names: &'a mut Names,
+    dialect: Dialect,
     lines: Vec<String>,
     needs: Needs,
 }
 
 impl<'a> Checks<'a> {
-    pub fn new(map: &'a Map, objects: &'a Objects<'a>, names: &'a mut Names) -> Self {
-        Checks { map, objects, types: &map.types, names, lines: Vec::new(), needs: Needs::new() }
+    pub fn new(map: &'a Map, objects: &'a Objects<'a>, names: &'a mut Names, dialect: Dialect) -> Self {
+        Checks { map, objects, types: &map.types, names, dialect, lines: Vec::new(), needs: Needs::new() }
+    }
+
+    /// Expects that an expression equals another one.
+    pub fn equal(&mut self, actual: &str, expected: &str) {
+        self.lines.push(self.dialect.equal(actual, expected, None));
     }
 
     pub fn finish(self) -> (Vec<String>, Needs) {
@@ -93,25 +100,25 @@ impl<'a> Checks<'a> {
     }
 
     fn scalar(&mut self, lvalue: &str, type_id: TypeId, after: &Value) {
-        let expectation = match after {
+        let line = match after {
             Value::Float(number) if is_nan(*number) => {
                 self.needs.insert(Need::IsNan);
-                format!("branchwise_is_nan({lvalue})")
+                self.dialect.holds(&format!("branchwise_is_nan({lvalue})"))
             }
             Value::Float(number) if number.is_negative_zero() => {
                 self.needs.insert(Need::IsNegativeZero);
-                format!("branchwise_is_negative_zero({lvalue})")
+                self.dialect.holds(&format!("branchwise_is_negative_zero({lvalue})"))
             }
             Value::Foreign => {
-                self.needs.insert(Need::StandardDefinitions);
-                format!("{lvalue} != NULL")
+                let null = self.text(|writer| writer.null());
+                self.dialect.holds(&format!("{lvalue} != {null}"))
             }
             _ => {
                 let text = self.text(|writer| writer.value(type_id, after, lvalue));
-                format!("{lvalue} == {text}")
+                self.dialect.equal(lvalue, &text, self.types.get(type_id))
             }
         };
-        self.lines.push(format!("assert({expectation});"));
+        self.lines.push(line);
     }
 
     fn array(&mut self, lvalue: &str, element: Option<TypeId>, before: Option<&[Value]>, after: &[Value]) {
@@ -128,7 +135,7 @@ impl<'a> Checks<'a> {
             let lvalue = format!("{lvalue}[{index}]");
             match (element, &after[index]) {
                 (Some(element), value) => self.value(&lvalue, element, old(index), value),
-                (None, Value::Integer(byte)) => self.lines.push(format!("assert({lvalue} == {byte});")),
+                (None, Value::Integer(byte)) => self.lines.push(self.dialect.equal(&lvalue, &byte.to_string(), None)),
                 (None, _) => {}
             }
         }
@@ -145,7 +152,7 @@ impl<'a> Checks<'a> {
         }
         let Some(text) = string(of, &after[..=end]) else { return false };
         self.needs.insert(Need::SameText);
-        self.lines.push(format!("assert(branchwise_same_text({lvalue}, {text}));"));
+        self.lines.push(self.dialect.holds(&format!("branchwise_same_text({lvalue}, {text})")));
         true
     }
 
@@ -159,7 +166,8 @@ impl<'a> Checks<'a> {
         };
         self.needs.insert(Need::SameBytes);
         self.lines.push(format!("{declared} = {text};"));
-        self.lines.push(format!("assert(branchwise_same_bytes({lvalue}, {expected}, sizeof {expected}));"));
+        let same = format!("branchwise_same_bytes({lvalue}, {expected}, sizeof {expected})");
+        self.lines.push(self.dialect.holds(&same));
     }
 
     /// No padding, no pointers, and equal values have equal bytes.

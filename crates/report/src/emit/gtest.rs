@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::comment::harmless;
+use super::dialect::Dialect;
 use super::needs;
 use super::plain_c::{Others, begin, begin_function, flags_text, has_checks, others, surroundings};
-use super::test_function::{End, Linkage, TestFunction, test_functions};
+use super::test_function::{End, TestFunction, test_functions};
 use super::unit_include::{END, unit_include};
 use super::{EmittedFile, signal_name};
 use crate::file_report::FileReport;
@@ -18,7 +19,7 @@ const USED_BY_GOOGLE_TEST: [&str; 24] = [
 
 /// `NAME_gtest.c` and `NAME_gtest.cpp` for a folder; `stem` is the NAME.
 pub fn emit_gtest(file: &FileReport, folder: &Path, stem: &str) -> Vec<EmittedFile> {
-    let tests = test_functions(file, Linkage::External);
+    let tests = test_functions(file, |_| Dialect::Assert);
     let c_name = format!("{stem}_gtest.c");
     let cpp_name = format!("{stem}_gtest.cpp");
     let c_text = c_file(file, &tests, folder, &c_name, &cpp_name);
@@ -40,7 +41,7 @@ fn c_file(file: &FileReport, tests: &[TestFunction], folder: &Path, name: &str, 
     }
     for test in tests {
         text += &format!("\nvoid {}(void);\n", test.name);
-        text += &test.text;
+        text += &test.definition("");
     }
     text.push('\n');
     text + END
@@ -110,7 +111,7 @@ void branchwise_check(int holds, const char *file, int line, const char *expecta
 "#;
 
 /// Ends a process that only runs one test.
-const LEAVE: &str = r#"
+pub(super) const LEAVE: &str = r#"
 /* What the program registered with atexit is no part of the test. */
 static void leave(bool failed)
 {
@@ -120,7 +121,7 @@ static void leave(bool failed)
 "#;
 
 /// `run` are the statements that run the test.
-fn cpp_test(run: &str, end: End, in_child: bool) -> String {
+pub(super) fn cpp_test(run: &str, end: End, in_child: bool) -> String {
     match end {
         End::Returns if in_child => format!(
             "EXPECT_EXIT({{ {run} leave(HasFailure()); }}, ::testing::ExitedWithCode(0), \"\"); /* in a process of its own */"

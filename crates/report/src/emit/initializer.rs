@@ -135,6 +135,9 @@ impl<'a> Initializers<'a> {
     }
 
     pub fn null(&mut self) -> String {
+        if self.map.is_cpp() {
+            return "nullptr".to_owned();
+        }
         self.needs.insert(Need::StandardDefinitions);
         "NULL".to_owned()
     }

@@ -28,6 +28,10 @@ fn unnamed_constant(of: &Type, value: i128) -> String {
 
 fn number(of: &Type, value: i128) -> String {
     let (bits, signed) = of.as_integer().unwrap_or((64, true));
+    // In C its name is `_Bool`.
+    if of.spelling == "bool" {
+        return (value != 0).to_string();
+    }
     if bits > 64 {
         return wide(value);
     }

@@ -7,17 +7,18 @@ use branchwise_program::map::Language;
 
 use super::EmittedFile;
 use super::comment::harmless;
+use super::dialect::Dialect;
 use super::needs::{self, Need, Needs};
 use super::runner::{self, Part};
 use super::stubs;
-use super::test_function::{End, Linkage, TestFunction, test_functions};
+use super::test_function::{End, TestFunction, test_functions};
 use super::unit_include::{END, undefined_variables, unit_include};
 use crate::file_report::FileReport;
 
 /// The test file `NAME_test.c`, or `.cpp` for C++, for a folder; `stem` is the NAME.
 pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     let name = format!("{stem}_test.{}", file.ending());
-    let tests = test_functions(file, Linkage::Internal);
+    let tests = test_functions(file, |_| Dialect::Assert);
     let in_child = |test: &TestFunction| file.needs_processes() || test.end != End::Returns;
     let part = |test: &TestFunction| if in_child(test) { Part::InChild } else { Part::Here };
     let parts: BTreeSet<Part> = tests.iter().map(part).collect();
@@ -29,7 +30,7 @@ pub fn emit_c(file: &FileReport, folder: &Path, stem: &str) -> EmittedFile {
     text += &runner::counters(&parts, has_checks(&tests));
     for test in &tests {
         text.push('\n');
-        text += &test.text;
+        text += &test.definition("static ");
     }
     text += &runner::functions(&parts, !begin.is_empty());
     text += &main_function(file, &tests, part);
@@ -84,7 +85,7 @@ pub fn begin_function(lines: &[String], storage: &str) -> String {
 }
 
 pub fn has_checks(tests: &[TestFunction]) -> bool {
-    tests.iter().any(|test| test.text.contains("assert("))
+    tests.iter().any(|test| test.block.contains("assert("))
 }
 
 fn header(file: &FileReport, path: &Path, stem: &str) -> String {

@@ -53,7 +53,7 @@ pub fn statement(test: &TestFunction, part: Part) -> String {
     }
 }
 
-fn end_text(end: End) -> String {
+pub fn end_text(end: End) -> String {
     match end {
         End::Returns => "branchwise_returns, 0".to_owned(),
         End::Exits(status) => format!("branchwise_exits_with, {}", status & 0xff),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use branchwise_program::map::{FeedOrigin, Map, Stub, StubAct, StubParameter};
+use branchwise_program::map::{DerivedClass, FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
@@ -12,16 +12,18 @@ use super::declare::named;
 use crate::file_report::FileReport;
 
 /// What generated names begin with in the map; emitted code is read by people.
-const GENERATED: &str = "__bw_";
+pub const GENERATED: &str = "__bw_";
+/// What they begin with in emitted code.
+pub const EMITTED: &str = "branchwise_";
 
 /// The name of a function that a function pointer points to.
 pub fn callable_name(map: &Map, callable: CallableId) -> String {
     map.callables.get(callable).map_or("NULL".to_owned(), |callable| emitted_name(&callable.name))
 }
 
-fn emitted_name(name: &str) -> String {
+pub fn emitted_name(name: &str) -> String {
     match name.strip_prefix(GENERATED) {
-        Some(rest) => format!("branchwise_{rest}"),
+        Some(rest) => format!("{EMITTED}{rest}"),
         None => name.to_owned(),
     }
 }
@@ -83,12 +85,26 @@ pub fn definitions(file: &FileReport) -> String {
     text += &allocations::definitions(file);
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
+    for class in used_classes(file) {
+        text += &format!("\n/* A {} whose methods return what a test lists. */\n", class.base);
+        text += &class.definition.replace(GENERATED, EMITTED);
+    }
     text
+}
+
+/// Generated classes of which tests may make objects.
+fn used_classes<'f>(file: &FileReport<'f>) -> Vec<&'f DerivedClass> {
+    let tests = file.report.functions.iter().flat_map(|unit| &unit.tests);
+    let calls = tests.flat_map(|test| test.case.before.iter().map(|call| call.function).chain([test.case.function]));
+    let usages = calls.filter_map(|function| file.map.functions.get(function)?.usage.as_ref());
+    let names: BTreeSet<&str> = usages.flat_map(|usage| &usage.derived).map(String::as_str).collect();
+    file.map.derived_classes.iter().filter(|class| names.contains(class.name.as_str())).collect()
 }
 
 /// The stubs that the tests need: all but generated functions that no test passes on.
 fn defined<'f>(file: &FileReport<'f>) -> Vec<&'f Stub> {
-    let used = used_callables(file);
+    let mut used = used_callables(file);
+    used.extend(used_classes(file).into_iter().flat_map(|class| &class.stubs).map(String::as_str));
     file.map.stubs.iter().filter(|stub| !is_generated(stub) || used.contains(stub.name.as_str())).collect()
 }
 
@@ -120,8 +136,8 @@ struct branchwise_feed {
 
 static void branchwise_take(struct branchwise_feed *feed, void *into, size_t size)
 {
-    unsigned char *to = into;
-    const unsigned char *from = feed->left > 0 ? feed->next : NULL;
+    unsigned char *to = (unsigned char *)into;
+    const unsigned char *from = feed->left > 0 ? (const unsigned char *)feed->next : NULL;
     size_t at;
     for (at = 0; at < size; at++)
         to[at] = from ? from[at] : 0;
@@ -153,9 +169,15 @@ fn feeds_of<'m>(map: &'m Map, stub: &'m Stub) -> impl Iterator<Item = (FeedId, &
     })
 }
 
+/// A method of a generated class calls it.
+fn is_of_class(map: &Map, stub: &Stub) -> bool {
+    map.derived_classes.iter().any(|class| class.stubs.contains(&stub.name))
+}
+
 fn definition(map: &Map, stub: &Stub) -> String {
     let feeds: Vec<(FeedId, &FeedOrigin)> = feeds_of(map, stub).collect();
     let mut text = match is_generated(stub) {
+        true if is_of_class(map, stub) => "\n".to_owned(),
         true => "\n/* What a function pointer of this type may point to. */\n".to_owned(),
         false => format!("\n/* The file under test declares {} and does not define it. */\n", stub.name),
     };

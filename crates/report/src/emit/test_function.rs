@@ -10,6 +10,7 @@ use branchwise_replay::NativeEnd;
 use super::allocations;
 use super::body::{Expected, body};
 use super::comment::{harmless, wrapped};
+use super::dialect::Dialect;
 use super::names::identifier;
 use super::needs::Needs;
 use crate::file_report::FileReport;
@@ -22,10 +23,19 @@ pub struct TestFunction {
     /// The function under test and the number of the test.
     pub unit: String,
     pub number: u32,
-    /// Comment and definition.
-    pub text: String,
+    /// What it is for.
+    pub comment: String,
+    /// Its statements, in braces.
+    pub block: String,
     pub end: End,
     pub needs: Needs,
+}
+
+impl TestFunction {
+    /// A function without parameters or result; `storage` is what stands before it.
+    pub fn definition(&self, storage: &str) -> String {
+        format!("{}\n{storage}void {}(void)\n{}", self.comment, self.name, self.block)
+    }
 }
 
 /// How the test function ends when all is as observed.
@@ -39,26 +49,20 @@ pub enum End {
     EndsAnyhow,
 }
 
-/// What stands before `void` in a test's definition.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
-pub enum Linkage {
-    Internal,
-    External,
-}
-
 /// Outcomes of a path that a comment lists.
 const MOST_OUTCOMES: usize = 24;
 
-/// All tests of a file.
-pub fn test_functions(file: &FileReport, linkage: Linkage) -> Vec<TestFunction> {
+/// All tests of a file; `dialect` says in which their expectations are written, by how they end.
+pub fn test_functions(file: &FileReport, dialect: impl Fn(End) -> Dialect) -> Vec<TestFunction> {
     let notation = Notation::of(file.map);
-    let taken: BTreeSet<&str> = file.map.functions.values().map(|function| function.name.as_str()).collect();
+    let mut taken: BTreeSet<String> = file.map.functions.values().map(|function| function.name.clone()).collect();
     let mut functions = Vec::new();
     for unit in &file.report.functions {
         let Some(function) = file.map.functions.get(unit.function) else { continue };
         for test in unit.tests.iter().filter(|test| allocations::is_emitted(file, &test.case)) {
             let path = notation.beginning(test.unit_path(), MOST_OUTCOMES);
-            functions.push(test_function(file, unit, function, test, linkage, (&taken, &path)));
+            let name = free_name(&function.name, test.id.0, &mut taken);
+            functions.push(test_function(file, (unit, function, test), name, &path, &dialect));
         }
     }
     functions
@@ -66,37 +70,37 @@ pub fn test_functions(file: &FileReport, linkage: Linkage) -> Vec<TestFunction> 
 
 fn test_function(
     file: &FileReport,
-    unit: &FunctionReport,
-    function: &Function,
-    test: &Test,
-    linkage: Linkage,
-    (taken, path): (&BTreeSet<&str>, &str),
+    (unit, function, test): (&FunctionReport, &Function, &Test),
+    name: String,
+    path: &str,
+    dialect: &impl Fn(End) -> Dialect,
 ) -> TestFunction {
     let findings: Vec<&Finding> = unit.findings.iter().filter(|finding| finding.test == Some(test.id)).collect();
     let end = end(test, &findings);
     let expected = if end == End::EndsAnyhow { Expected::Nothing } else { Expected::Observed };
-    let body = body(file.map, &file.map.functions[test.case.function], test, expected);
-    let name = free_name(&function.name, test.id.0, taken);
-    let mut text = comment(file, unit, test, (&findings, path), end).join("\n");
-    let storage = if linkage == Linkage::Internal { "static " } else { "" };
-    text += &format!("\n{storage}void {name}(void)\n{{\n");
+    let body = body(file.map, &file.map.functions[test.case.function], test, expected, dialect(end));
+    let comment = comment(file, unit, test, (&findings, path), end).join("\n");
+    let mut block = "{\n".to_owned();
     for line in &body.lines {
-        text += &wrapped(line, "    ");
-        text.push('\n');
+        block += &wrapped(line, "    ");
+        block.push('\n');
     }
-    text += "}\n";
-    TestFunction { name, unit: function.name.clone(), number: test.id.0, text, end, needs: body.needs }
+    block += "}\n";
+    TestFunction { name, unit: function.name.clone(), number: test.id.0, comment, block, end, needs: body.needs }
 }
 
-fn free_name(function: &str, number: u32, taken: &BTreeSet<&str>) -> String {
-    // In C a name is an identifier already; in C++ it may have scopes and parameters.
-    let plain = function.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let function = if plain { function.to_owned() } else { identifier(function) };
-    let mut name = format!("test_{function}_{number}");
-    while taken.contains(name.as_str()) {
+fn free_name(function: &str, number: u32, taken: &mut BTreeSet<String>) -> String {
+    let mut name = format!("test_{}_{number}", plain_name(function));
+    while !taken.insert(name.clone()) {
         name.push('_');
     }
     name
+}
+
+/// In C a name is an identifier already; in C++ it may have scopes and parameters.
+pub fn plain_name(function: &str) -> String {
+    let plain = function.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if plain { function.to_owned() } else { identifier(function) }
 }
 
 fn end(test: &Test, findings: &[&Finding]) -> End {

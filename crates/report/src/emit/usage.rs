@@ -1,14 +1,15 @@
 //! How a test of C++ makes its objects: the steps that its driver took, one after the other, as a person writes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_program::FeedId;
 use branchwise_program::usage::{Blank, Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage, filled};
 use branchwise_replay::Blob;
 
 use super::body::Writer;
-use super::declare::declaration;
+use super::declare::{constant_declaration, declaration};
 use super::literal;
+use super::stubs::{EMITTED, GENERATED, emitted_name};
 use crate::values::{Decoder, Value};
 
 /// What the steps of a test have made so far.
@@ -24,6 +25,8 @@ pub struct Made {
     destroyed: Option<usize>,
     /// How many lists of elements are being written: strings in them need no names.
     listing: usize,
+    /// Feeds whose values functions of the test return.
+    answering: BTreeSet<FeedId>,
 }
 
 impl Writer<'_> {
@@ -49,6 +52,7 @@ impl Writer<'_> {
                 Step::Object(object) => self.object(object, arguments),
                 Step::Calls(calls) => self.calls_on_object(calls, arguments),
                 Step::Container(container) => self.container(container, arguments),
+                Step::Answers { feed, name } => self.answers(*feed, name),
             }
         }
     }
@@ -59,7 +63,43 @@ impl Writer<'_> {
             Blank::Fed(feed) => self.made.fed.get(&feed).cloned().unwrap_or_default(),
             Blank::Object(number) => self.made.objects.get(&number).cloned().flatten().unwrap_or_default(),
             Blank::Pointer(number) => self.pointer(number),
+            Blank::Result => self.result.clone(),
+            Blank::Capture(feed) => if self.made.answering.contains(&feed) { "&" } else { "" }.to_owned(),
         })
+    }
+
+    /// What a function of the test returns: values one after the other, zeros after the last. Copies of it share them.
+    fn answers(&mut self, feed: FeedId, name: &str) {
+        let type_id = self.map.feeds[feed].type_id;
+        let values = self.case.feeds.get(feed.0 as usize).cloned().unwrap_or_default();
+        let decoder = Decoder { types: &self.map.types };
+        let mut texts = Vec::new();
+        for blob in &values {
+            texts.push(self.initializer(type_id, &decoder.value(type_id, blob, 0), ""));
+        }
+        if texts.is_empty() {
+            self.made.answering.remove(&feed);
+            self.made.fed.insert(feed, "{}".to_owned());
+            return;
+        }
+        let (results, next) = (self.names.fresh(&format!("{name}_results")), self.names.fresh(&format!("{name}_next")));
+        let declared = constant_declaration(&self.map.types, type_id, &format!("{results}[]"));
+        self.body.lines.push(format!("{declared} = {{{}}};", texts.join(", ")));
+        self.body.lines.push(format!("unsigned {next} = 0;"));
+        let zero = self.initializer(type_id, &decoder.value(type_id, &self.zeros(feed), 0), "");
+        let text = format!("{next} < {} ? {results}[{next}++] : {zero}", texts.len());
+        self.made.answering.insert(feed);
+        self.made.fed.insert(feed, text);
+    }
+
+    fn zeros(&self, feed: FeedId) -> Blob {
+        let size = self.map.types[self.map.feeds[feed].type_id].size;
+        Blob::of_bytes(vec![0; size as usize])
+    }
+
+    /// An expression that shows something after the call.
+    pub fn observed_expression(&self, text: &str) -> String {
+        self.filled(text, &[])
     }
 
     fn pointer(&self, number: usize) -> String {
@@ -78,8 +118,7 @@ impl Writer<'_> {
         let values = self.case.feeds.get(feed.0 as usize);
         let value = values.and_then(|values| values.get(*taken)).cloned();
         *taken += 1;
-        let size = self.map.types[self.map.feeds[feed].type_id].size;
-        value.unwrap_or_else(|| Blob::of_bytes(vec![0; size as usize]))
+        value.unwrap_or_else(|| self.zeros(feed))
     }
 
     fn chosen(&mut self, feed: FeedId) -> usize {
@@ -122,7 +161,8 @@ impl Writer<'_> {
     fn construct(&mut self, object: &Object, way: &Construction, arguments: &[String]) {
         self.steps(&way.before, arguments);
         let name = self.names.fresh(&object.name);
-        let (class, initializer) = (&way.class, self.filled(&way.initializer, arguments));
+        let (class, initializer) = (emitted_name(&way.class), self.filled(&way.initializer, arguments));
+        let initializer = initializer.replace(GENERATED, EMITTED);
         let (line, expression) = match self.made.destroyed == Some(object.number) {
             true => (format!("auto *{name} = new {class}{initializer};"), format!("(*{name})")),
             false => (format!("{class} {name}{initializer};"), name),
@@ -143,6 +183,9 @@ impl Writer<'_> {
 
     /// `std::vector<int> values{1, 2};`, `std::string text{"a,b"};`
     fn container(&mut self, container: &Container, arguments: &[String]) {
+        if container.listed.is_empty() {
+            return self.grown_container(container, arguments);
+        }
         let mut listed = Vec::new();
         let mut characters = Vec::new();
         while self.chosen(container.more) != 0 {
@@ -170,6 +213,21 @@ impl Writer<'_> {
             name
         };
         self.made.objects.insert(container.number, Some(expression));
+    }
+}
+
+impl Writer<'_> {
+    /// `std::vector<std::unique_ptr<Shape>> shapes; shapes.push_back(…);`
+    fn grown_container(&mut self, container: &Container, arguments: &[String]) {
+        let name = self.names.fresh(&container.name);
+        self.body.lines.push(format!("{} {name};", container.class));
+        self.made.objects.insert(container.number, Some(name.clone()));
+        while self.chosen(container.more) != 0 {
+            self.steps(&container.element, arguments);
+            self.made.objects.insert(container.number, Some(name.clone()));
+            let line = self.filled(&container.add, arguments);
+            self.body.lines.push(line);
+        }
     }
 }
 

@@ -233,7 +233,8 @@ pub fn ended(end: NativeEnd, result: Option<Blob>) -> Observation {
         inputs_after: Vec::new(),
         objects_after: Vec::new(),
         foreign: Vec::new(),
-        threw: false,
+        threw: None,
+        state: Default::default(),
         freed: Vec::new(),
     }
 }
