@@ -135,8 +135,8 @@ int main() {
 fn a_verdict_says_for_which_view_it_speaks() {
     let from_main = ["generate", "unit.cpp", "--function", "main", "--scope", "reachable", "--steps", "50"];
     let (_, text) = run(VIEWS, &from_main);
-    let open: String =
-        text.lines().filter(|line| line.contains("infeasible from")).map(|line| format!("{line}\n")).collect();
+    let open = text.lines().filter(|line| line.contains("infeasible from"));
+    let open: String = open.map(|line| format!("{}\n", line.trim())).collect();
     expect![[r#"
           unit.cpp:5:13: 'x > 10' true: infeasible from main(): every path that could lead there was executed or its condition refuted
           unit.cpp:5:13: 'x > 10' false: infeasible from main(): every path that could lead there was executed or its condition refuted

@@ -200,6 +200,27 @@ impl Job<'_> {
         ParsedUnit::parse(Path::new("branchwise-stubs.i"), Some(&text), &flags).is_ok()
     }
 
+    /// Which of these drivers the compiler complains about where they stand behind the unit and `classes`.
+    fn refused(&self, classes: &str, drivers: &[String]) -> BTreeSet<usize> {
+        let before = format!("{}{}\n{classes}\n", self.prelude(), self.preprocessed);
+        let flags = self.parse_flags(language::preprocessed(self.language));
+        let name = "branchwise-drivers.i";
+        let parsed = ParsedUnit::parse(Path::new(name), Some(&(before.clone() + &drivers.concat())), &flags);
+        let Err(FrontendError::DoesNotCompile { messages, .. }) = parsed else { return BTreeSet::new() };
+        let mut ends = Vec::new();
+        let mut line = before.lines().count();
+        for text in drivers {
+            line += text.lines().count();
+            ends.push(line);
+        }
+        let place = |message: &str| {
+            let wrong = message.strip_prefix(name)?.strip_prefix(':')?.split(':').next()?.parse::<usize>().ok()?;
+            let is_behind = wrong > before.lines().count();
+            is_behind.then(|| ends.partition_point(|&end| end < wrong)).filter(|&at| at < drivers.len())
+        };
+        messages.lines().filter_map(place).collect()
+    }
+
     fn include(&self) -> String {
         let path = self.absolute.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         format!("#include \"{path}\"\n")
@@ -539,29 +560,30 @@ impl<'u> UnitBuilder<'_, 'u> {
         inputs
     }
 
-    /// A class may forbid what a driver does with its objects, in ways that only the compiler knows. What only shows
-    /// something of them is left out before the driver is.
+    /// A class may forbid what a driver does with its objects, and a type may have no name there, in ways that only the
+    /// compiler knows: what it complains about is dropped, first what only looks at objects, until it complains no more.
     fn drop_refused_drivers(&mut self) {
-        let needs_check = |function: &Function| {
-            function.usage.as_ref().is_some_and(|usage| !usage.steps.is_empty() || !usage.observers.is_empty())
-        };
-        let checked: Vec<FunctionId> =
-            self.map.functions.iter().filter(|(_, function)| needs_check(function)).map(|(id, _)| id).collect();
-        let native = |text: &str| text.replace(ONLY_NATIVE, "");
-        let compiles = |drivers: &str| self.job.compiles(&format!("{}{drivers}", self.class_text));
-        let all: String = checked.iter().map(|&id| native(&self.drivers[id])).collect();
-        if checked.is_empty() || compiles(&all) {
-            return;
-        }
-        for id in checked {
-            if compiles(&native(&self.drivers[id])) {
-                continue;
+        while self.job.language == Language::Cpp {
+            let standing: Vec<FunctionId> =
+                self.map.functions.ids().filter(|&id| !self.drivers[id].is_empty()).collect();
+            let native = |&id: &FunctionId| self.drivers[id].replace(ONLY_NATIVE, "");
+            let texts: Vec<String> = standing.iter().map(native).collect();
+            let refused = self.job.refused(&self.class_text, &texts);
+            if refused.is_empty() {
+                return;
             }
-            self.drivers[id] = without_native_lines(&self.drivers[id]);
-            self.map.functions[id].usage.iter_mut().for_each(|usage| usage.observers.clear());
-            if !compiles(&self.drivers[id]) {
-                self.drivers[id].clear();
-                self.map.functions[id].driver = Err("the compiler refuses a test that makes its objects".to_owned());
+            for id in refused.into_iter().map(|at| standing[at]) {
+                let function = &mut self.map.functions[id];
+                match function.usage.as_mut().filter(|usage| !usage.observers.is_empty()) {
+                    Some(usage) => {
+                        usage.observers.clear();
+                        self.drivers[id] = without_native_lines(&self.drivers[id]);
+                    }
+                    None => {
+                        function.driver = Err("the compiler refuses a test that calls it".to_owned());
+                        self.drivers[id].clear();
+                    }
+                }
             }
         }
     }

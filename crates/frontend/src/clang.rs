@@ -126,6 +126,7 @@ impl ParsedUnit {
                 if clang_getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error {
                     messages += &text(clang_formatDiagnostic(diagnostic, clang_defaultDiagnosticDisplayOptions()));
                     messages.push('\n');
+                    messages += &requests(diagnostic);
                 }
                 clang_disposeDiagnostic(diagnostic);
             }
@@ -538,4 +539,24 @@ impl<'u> ClangType<'u> {
 
 pub(crate) fn expansion_location(location: CXSourceLocation) -> Location {
     resolve(location, clang_getExpansionLocation, true)
+}
+
+/// The notes of a diagnostic that say which code asked for what is wrong: an instance of a template.
+///
+/// SAFETY: the diagnostic is alive.
+unsafe fn requests(diagnostic: CXDiagnostic) -> String {
+    let mut notes = String::new();
+    unsafe {
+        let children = clang_getChildDiagnostics(diagnostic);
+        for number in 0..clang_getNumDiagnosticsInSet(children) {
+            let child = clang_getDiagnosticInSet(children, number);
+            let note = text(clang_formatDiagnostic(child, clang_defaultDiagnosticDisplayOptions()));
+            if note.ends_with("requested here") {
+                notes += &note;
+                notes.push('\n');
+            }
+            clang_disposeDiagnostic(child);
+        }
+    }
+    notes
 }

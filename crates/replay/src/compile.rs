@@ -18,7 +18,7 @@ const RUNTIME: &str = include_str!("runtime.c");
 const MISSING_BYTES: u64 = 1 << 16;
 
 /// The functions of dynamic memory that the runtime has its own versions of, with `__bw_` before their names.
-const ALLOCATION: [&str; 10] = [
+const ALLOCATION: [&str; 14] = [
     "malloc",
     "calloc",
     "realloc",
@@ -29,6 +29,10 @@ const ALLOCATION: [&str; 10] = [
     "posix_memalign",
     "strdup",
     "strndup",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvm",
+    "_ZdaPvm",
 ];
 
 /// What the front end gives for one translation unit.

@@ -399,6 +399,20 @@ void __bw_free(void *pointer) {
     freed[index] = 1;
 }
 
+/* `delete` and `delete[]` of C++, which a sanitizer tells apart from free(). */
+extern void delete_object(void *) __asm__("_ZdlPv") __attribute__((weak));
+extern void delete_array(void *) __asm__("_ZdaPv") __attribute__((weak));
+
+static void give_back(void *pointer, void (*delete)(void *)) {
+    if (is_input_memory(pointer) || !delete) __bw_free(pointer);
+    else delete(pointer);
+}
+
+void __bw__ZdlPv(void *pointer) { give_back(pointer, delete_object); }
+void __bw__ZdaPv(void *pointer) { give_back(pointer, delete_array); }
+void __bw__ZdlPvm(void *pointer, size_t size) { (void)size, give_back(pointer, delete_object); }
+void __bw__ZdaPvm(void *pointer, size_t size) { (void)size, give_back(pointer, delete_array); }
+
 void *__bw_realloc(void *pointer, size_t size) {
     uint64_t index;
     if (pointer && !size) {

@@ -73,6 +73,9 @@ impl Executor<'_, '_> {
             }
             ("__bw_threw", []) => Ok(None),
             (name, arguments) if name.starts_with(OBJECTS) => self.call_of_maker(&name[OBJECTS.len()..], arguments),
+            ("__bw_largest_object", [Value::Bits(bound)]) => {
+                Err(Box::new(PathEnd::ObjectBound { location: self.location(), bound: *bound }))
+            }
             ("__bw_require", [holds]) => {
                 let holds = self.as_term(holds, 1);
                 self.require(holds).map(|()| None)

@@ -146,6 +146,11 @@ pub enum PathEnd {
         shape: ShapeId,
         elements: u64,
     },
+    /// `new` was asked for an object of more bytes than this.
+    ObjectBound {
+        location: Option<Location>,
+        bound: u64,
+    },
     /// What the executor cannot do; nothing may be concluded from the end of this path.
     Unsupported {
         what: String,

@@ -315,31 +315,4 @@ int __cxa_atexit(void (*destroy)(void *), void *object, void *) noexcept {
     __bw_own_endings[__bw_own_ending_count++] = {destroy, object};
     return atexit(end_last);
 }
-
-/* ---- memory ---- */
-
-enum { LARGEST_ALLOCATION = 256 << 20 };
-
-static void *object_of(size_t size, size_t alignment) noexcept {
-    if (size > LARGEST_ALLOCATION) __bw_unsupported("operator new of more than 256 MiB");
-    void *object = __bw_allocate(size, alignment, 0);
-    if (!object) __bw_unsupported("operator new that fails");
-    return object;
-}
-
-void *_Znwm(size_t size) { return object_of(size, 16); }
-void *_Znam(size_t size) { return object_of(size, 16); }
-void *_ZnwmRKSt9nothrow_t(size_t size, const void *) noexcept { return object_of(size, 16); }
-void *_ZnamRKSt9nothrow_t(size_t size, const void *) noexcept { return object_of(size, 16); }
-void *_ZnwmSt11align_val_t(size_t size, size_t alignment) { return object_of(size, alignment); }
-void *_ZnamSt11align_val_t(size_t size, size_t alignment) { return object_of(size, alignment); }
-void _ZdlPv(void *object) noexcept { __bw_release(object); }
-void _ZdaPv(void *object) noexcept { __bw_release(object); }
-void _ZdlPvm(void *object, size_t) noexcept { __bw_release(object); }
-void _ZdaPvm(void *object, size_t) noexcept { __bw_release(object); }
-void _ZdlPvSt11align_val_t(void *object, size_t) noexcept { __bw_release(object); }
-void _ZdaPvSt11align_val_t(void *object, size_t) noexcept { __bw_release(object); }
-void _ZdlPvmSt11align_val_t(void *object, size_t, size_t) noexcept { __bw_release(object); }
-void _ZdaPvmSt11align_val_t(void *object, size_t, size_t) noexcept { __bw_release(object); }
-void _ZdlPvRKSt9nothrow_t(void *object, const void *) noexcept { __bw_release(object); }
 }

@@ -35,6 +35,7 @@ impl Exploration<'_, '_> {
             PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
             PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
             PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),
+            PathEnd::ObjectBound { bound, .. } => cut("bytes of an object that new makes".to_string(), *bound),
             PathEnd::StreamBound { shape: None, bound, .. } => {
                 cut("bytes and numbers of standard input".to_string(), *bound)
             }

@@ -50,7 +50,8 @@ impl Writer<'_> {
             Shape::Bytes if self.objects.storage == Storage::Heap => {
                 let text = self.array_initializer(None, &elements, name, declared);
                 self.body.needs.insert(Need::Heap);
-                format!("unsigned char *{name} = branchwise_heap((unsigned char[{count}]){text}, {count})")
+                let array = |name: &str| format!("unsigned char {name}[{count}]");
+                self.from_heap(&format!("unsigned char *{name}"), name, array, &text)
             }
             Shape::Single => {
                 let value = elements.first().cloned().unwrap_or(Value::Opaque);
@@ -96,15 +97,26 @@ impl Writer<'_> {
         let types = &self.map.types;
         let pointer = pointer_declaration(types, element, name);
         let braced = |text: String| if text.starts_with('{') { text } else { format!("{{{text}}}") };
-        if let [value] = values {
+        if let ([value], false) = (values, self.map.is_cpp()) {
             let lvalue = format!("{name}[0]");
             let text = braced(self.with_initializers(declared, |writer| writer.value(element, value, &lvalue)));
             return format!("{pointer} = branchwise_heap(&({}){text}, sizeof *{name})", type_name(types, element));
         }
         let text = braced(self.array_initializer(Some(element), values, name, declared));
         let count = values.len().max(1);
-        let array = declaration(types, element, &format!("[{count}]"));
-        format!("{pointer} = branchwise_heap(({array}){text}, {count} * sizeof *{name})")
+        let array = |name: &str| declaration(&self.map.types, element, &format!("{name}[{count}]"));
+        self.from_heap(&pointer, name, array, &text)
+    }
+
+    /// C++ has no literals of arrays.
+    fn from_heap(&self, pointer: &str, name: &str, array: impl Fn(&str) -> String, text: &str) -> String {
+        if self.map.is_cpp() {
+            let bytes = format!("{name}_bytes");
+            let made = format!("static_cast<decltype({name})>(branchwise_heap({bytes}, sizeof {bytes}))");
+            return format!("{} = {text};\n    {pointer} = {made}", array(&bytes));
+        }
+        let array = array("");
+        format!("{pointer} = branchwise_heap(({array}){text}, sizeof ({array}))")
     }
 
     fn array_initializer(&mut self, of: Option<TypeId>, values: &[Value], lvalue: &str, declared: &[bool]) -> String {

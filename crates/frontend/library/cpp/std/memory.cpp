@@ -1,0 +1,39 @@
+/* operator new and operator delete. */
+#include "std.h"
+
+#include <new>
+
+extern "C" {
+/* Ends the path: larger objects are not tried. */
+[[noreturn]] void __bw_largest_object(size_t bytes) noexcept;
+}
+
+namespace {
+
+enum { LARGEST_OBJECT = 256 << 20 };
+
+void *object_of(size_t size, size_t alignment) noexcept {
+    if (size > LARGEST_OBJECT) __bw_largest_object(LARGEST_OBJECT);
+    void *object = __bw_allocate(size, alignment, 0);
+    if (!object) __bw_unsupported("operator new that fails");
+    return object;
+}
+
+}
+
+void *operator new(size_t size) { return object_of(size, 16); }
+void *operator new[](size_t size) { return object_of(size, 16); }
+void *operator new(size_t size, const std::nothrow_t &) noexcept { return object_of(size, 16); }
+void *operator new[](size_t size, const std::nothrow_t &) noexcept { return object_of(size, 16); }
+void *operator new(size_t size, std::align_val_t alignment) { return object_of(size, (size_t)alignment); }
+void *operator new[](size_t size, std::align_val_t alignment) { return object_of(size, (size_t)alignment); }
+void operator delete(void *object) noexcept { __bw_release(object); }
+void operator delete[](void *object) noexcept { __bw_release(object); }
+void operator delete(void *object, size_t) noexcept { __bw_release(object); }
+void operator delete[](void *object, size_t) noexcept { __bw_release(object); }
+void operator delete(void *object, std::align_val_t) noexcept { __bw_release(object); }
+void operator delete[](void *object, std::align_val_t) noexcept { __bw_release(object); }
+void operator delete(void *object, size_t, std::align_val_t) noexcept { __bw_release(object); }
+void operator delete[](void *object, size_t, std::align_val_t) noexcept { __bw_release(object); }
+void operator delete(void *object, const std::nothrow_t &) noexcept { __bw_release(object); }
+void operator delete[](void *object, const std::nothrow_t &) noexcept { __bw_release(object); }
