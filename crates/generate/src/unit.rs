@@ -29,6 +29,7 @@ use crate::result::{
 };
 use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings};
 use crate::suite::{Coverer, Smallest, minimise};
+use crate::timing::time;
 use crate::verdicts::Judge;
 
 /// Names of two inputs that may be one object.
@@ -94,6 +95,9 @@ pub fn conclude(
         disagreements.extend(unit.disagreements);
     }
     on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
+    if subject.settings.measure {
+        functions.iter_mut().for_each(|report| report.timing = Some(time(harness, report)));
+    }
     let measured = measure(subject, harness, &functions);
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
     replay.compiler = compiler;
@@ -185,7 +189,7 @@ impl<'a> Unit<'_, 'a> {
         let trouble = self.without_driver(limit);
         let hosts = hosts::hosts(&program.map, routes, self.goals_of);
         // Criteria on whole traces follow them from the function whose goals they are.
-        if ledger.len() == 0 && !trouble.fault_of_input {
+        if ledger.is_empty() && !trouble.fault_of_input {
             return Ok(FunctionReport { trouble: None, ..troubled(self.goals_of, ledger, trouble) });
         }
         if hosts.is_empty() || trouble.fault_of_input || structure.is_some() {
@@ -537,7 +541,15 @@ impl<'a> Unit<'_, 'a> {
         effects.name_goals(&mut tests);
         // Which pair shows an effect is chosen before, and not in all ways.
         let suite = SuiteWork { candidates: replayed.len() as u64, smallest: exact && ledger.effects().is_empty() };
-        FunctionReport { function, goals, tests, findings, work: Work { suite, ..work(counters) }, trouble: None }
+        FunctionReport {
+            function,
+            goals,
+            tests,
+            findings,
+            work: Work { suite, ..work(counters) },
+            timing: None,
+            trouble: None,
+        }
     }
 }
 
@@ -584,6 +596,7 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
         tests: Vec::new(),
         findings: Vec::new(),
         work: Work::default(),
+        timing: None,
         trouble: Some(trouble),
     }
 }
@@ -621,6 +634,7 @@ fn work(counters: &Counters) -> Work {
         paths: counters.paths,
         redundant_tests: counters.redundant,
         infeasible_prefixes: counters.refuted,
+        skipped_alternatives: counters.skipped,
         solver_calls: counters.solver_calls.iter().map(|(layer, count)| (layer.clone(), *count)).collect(),
         instructions: counters.instructions,
         fault_queries: counters.fault_queries,

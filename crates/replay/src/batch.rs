@@ -53,6 +53,8 @@ pub(crate) enum Purpose {
     ProfilePerGroup,
     /// Run on the sanitized build; only the end counts.
     Sanitize,
+    /// Run on the build that counts instructions.
+    Count,
 }
 
 impl Batch {
@@ -124,7 +126,7 @@ impl Batch {
     pub fn finish(&mut self, limits: &Limits, purpose: Purpose) -> &[u8] {
         let flags = match purpose {
             Purpose::Observe | Purpose::Sanitize => FLAG_DETAILS,
-            Purpose::Profile => 0,
+            Purpose::Profile | Purpose::Count => 0,
             Purpose::ProfilePerGroup => FLAG_PROFILE_PER_GROUP,
         };
         let header: [u64; HEADER_WORDS] = [
