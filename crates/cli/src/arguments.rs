@@ -64,6 +64,11 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, value_name = "CRITERION", value_delimiter = ',')]
     pub criterion: Vec<Criterion>,
 
+    /// Count the instructions that the tests of the longest paths execute, and name the slowest (criteria max-iterations and
+    /// empty-else)
+    #[arg(long, requires = "criterion")]
+    pub measure: bool,
+
     /// Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or
     /// label by [FILE:]LINE:COLUMN:true or :false; may be given several times
     #[arg(long = "goal", value_name = "PLACE", value_parser = wanted_place, requires = "functions")]
@@ -107,6 +112,10 @@ pub struct GenerateArguments {
     /// Leave out a layer of the solver, to see what it is worth; may be given several times
     #[arg(long, value_enum, value_name = "LAYER", hide = true)]
     pub without: Vec<SolverLayer>,
+
+    /// Explore alternatives that cannot affect any open goal too, to see what leaving them out is worth
+    #[arg(long, hide = true)]
+    pub no_data_dependence: bool,
 
     /// Write the queries that the solver has to compute to this folder, as SMT-LIB text with its answers
     #[arg(long, value_name = "DIR", hide = true)]

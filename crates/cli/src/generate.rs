@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use branchwise_constraints::QueryLog;
 use branchwise_frontend::{LinkedFile, language_of};
-use branchwise_generate::{FunctionSettings, Settings, WantedGoals, WantedPlace};
+use branchwise_generate::{FunctionSettings, Settings, WantedGoals, WantedPlace, is_on_longest_paths};
 use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 
@@ -125,6 +125,8 @@ fn settings(
         interrupt: Arc::clone(interrupted),
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
+        measure: arguments.measure,
+        data_dependence: !arguments.no_data_dependence,
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
         k: arguments.k.unwrap_or(defaults.k),
         criteria: criteria(arguments, &wanted)?,
@@ -168,6 +170,10 @@ fn criteria(arguments: &GenerateArguments, wanted: &WantedGoals) -> Result<Vec<C
     }
     if named.is_empty() {
         named.push(Criterion::Branch);
+    }
+    if arguments.measure && !named.iter().any(|&criterion| is_on_longest_paths(criterion)) {
+        let message = "--measure counts instructions of longest paths, for which no criterion asks";
+        return Err(CliError::usage(message).with_hint("add --criterion max-iterations or empty-else"));
     }
     let mut criteria: Vec<Criterion> = Vec::new();
     for criterion in named {

@@ -122,6 +122,9 @@ fn help_of_generate() {
                       - labels:                 Every branchwise_label(expression) of the source with a true expression
                       - def-use:                Every definition of a variable reaches every use that it can reach in the control-flow graph
 
+                  --measure
+                      Count the instructions that the tests of the longest paths execute, and name the slowest (criteria max-iterations and empty-else)
+
                   --goal <PLACE>
                       Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or label by [FILE:]LINE:COLUMN:true or :false; may be given several times
 
@@ -228,6 +231,7 @@ fn short_help_of_generate() {
                   --findings <FINDINGS>     Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
                   --aim <AIM>               Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
                   --criterion <CRITERION>   What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, path, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
+                  --measure                 Count the instructions that the tests of the longest paths execute, and name the slowest (criteria max-iterations and empty-else)
                   --goal <PLACE>            Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or label by [FILE:]LINE:COLUMN:true or :false; may be given several times
                   --path <OUTCOMES>         A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin with these outcomes; may be given several times
                   --paths <FILE>            File with a path on each line

@@ -643,3 +643,46 @@ fn a_small_suite_is_the_smallest() {
         assert!(!goal["tests"].as_array().expect("tests").is_empty(), "{goal}");
     }
 }
+
+fn timed(most: u32) -> Json {
+    let program = format!(
+        "static int twice(int i) {{ return i + i; }}
+int unit(int n) {{
+    int s = 0;
+    for (int i = 0; i < n && i < {most}; i++)
+        s += twice(i);
+    return s;
+}}
+"
+    );
+    goals(&program, "unit", &["--criterion", "max-iterations", "--measure"])["functions"][0]["timing"].take()
+}
+
+#[test]
+fn the_slowest_of_the_longest_paths_is_measured() {
+    let timings = [3, 4, 5].map(timed);
+    let slowest = timings.each_ref().map(|timing| timing["slowest"]["instructions"].as_u64().expect("a count"));
+    assert_eq!(slowest[1] - slowest[0], slowest[2] - slowest[1], "every iteration takes the same: {slowest:?}");
+    assert!(slowest[0] > 3 * 4 && slowest[1] - slowest[0] > 4, "callees count: {slowest:?}");
+    for timing in &timings {
+        let tests = timing["tests"].as_array().expect("tests").iter();
+        assert_eq!(
+            tests.filter_map(|test| test["instructions"].as_u64()).max(),
+            timing["slowest"]["instructions"].as_u64()
+        );
+        assert!(timing["slowest"]["call"].as_str().is_some_and(|call| call.starts_with("unit(n = ")), "{timing}");
+    }
+    assert_eq!(timings[0], timed(3), "the same in every run");
+}
+
+#[test]
+fn only_longest_paths_are_measured() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("unit.c");
+    fs::write(&file, LONGER).expect("the temporary folder can be written");
+    let run = tool::generate(&file, &["--criterion", "branch", "--measure"], &[], folder.path());
+    assert_eq!(run.status, Some(2), "{}", run.errors);
+    assert!(run.errors.contains("add --criterion max-iterations or empty-else"), "{}", run.errors);
+    let json = goals(LONGER, "endless", &["--criterion", "max-iterations"]);
+    assert_eq!(json["functions"][0]["timing"], Json::Null);
+}

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
-use std::time::Instant;
 
-use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, SolverSettings, TermId, Workers};
+use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, TermId, Workers};
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::MarkerId;
 use branchwise_program::code::Location;
@@ -15,13 +14,14 @@ use branchwise_search::{
 };
 use branchwise_symbolic::{Alternative, AlternativeKind, Caveats, Decision, Path, PathEnd, RunLimits, Session, Site};
 
-use crate::alarm::Alarm;
 use crate::case::test_case;
 use crate::footprint::Footprint;
 use crate::result::{PathConstraint, TreeWork};
-use crate::settings::{Bounds, FindingsMode, Settings};
+use crate::settings::{Bounds, FindingsMode};
 
+mod budget;
 mod constraint;
+mod dependence;
 mod ends;
 mod faults;
 mod paths;
@@ -31,6 +31,9 @@ mod seeds;
 mod trees;
 mod unite;
 
+pub(crate) use budget::Budget;
+use budget::{PATIENT, Part};
+use dependence::{Dependence, Query};
 pub(crate) use faults::FaultRecord;
 use faults::Suspects;
 pub(crate) use paths::Along;
@@ -50,125 +53,6 @@ const INSTRUCTIONS_PER_STEP: u64 = 20_000;
 
 /// So many operations, on many ways together, cost as much as one step.
 const OPERATIONS_PER_STEP: u64 = 50;
-
-/// For conditions that the usual limits leave undecided.
-const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096 };
-
-/// The part of a function's budget that the search for goals leaves to that for faults.
-const LEFT_FOR_FAULTS: f64 = 0.05;
-
-/// The part that is left to inputs of the smallest size, where nothing is known of larger ones.
-const LEFT_FOR_SMALL: f64 = 0.07;
-
-/// By how much the clock's limits are larger where steps are counted.
-const CLOCK_SLACK: u64 = 10;
-
-/// What one function may still spend.
-pub(crate) struct Budget<'a> {
-    pub settings: &'a Settings,
-    pub started: Instant,
-    pub steps: u64,
-    /// Raised when the time is over, so that a long path and a hard query end then too.
-    alarm: Alarm,
-}
-
-impl<'a> Budget<'a> {
-    pub(crate) fn new(settings: &'a Settings, started: Instant) -> Self {
-        let alarm = match settings.steps {
-            Some(_) => Alarm::on(&settings.interrupt),
-            None => Alarm::at(started + settings.time, &settings.interrupt),
-        };
-        Budget { settings, started, steps: 0, alarm }
-    }
-
-    pub(crate) fn interrupted(&self) -> bool {
-        self.settings.interrupt.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
-    /// A solver with these limits. Where steps are what counts, the clock shall not: the solver's own step limit strikes
-    /// first then, also on a machine with more to do than it has cores.
-    fn solver(&self, workers: Option<Workers>, limits: Limits) -> Solver {
-        Solver::new(self.solver_settings(workers, limits, &self.alarm))
-    }
-
-    /// The same for a part of what is left.
-    fn solver_within(&self, part: &Part, workers: Option<Workers>, limits: Limits) -> Solver {
-        Solver::new(self.solver_settings(workers, limits, &part.alarm))
-    }
-
-    /// A solver for what others left open: with larger limits, and with the help of another solver if there is one.
-    fn patient_solver(&self, workers: Option<Workers>) -> Solver {
-        let settings = self.solver_settings(workers, PATIENT, &self.alarm);
-        Solver::new(SolverSettings { external: self.settings.external_solver.clone(), ..settings })
-    }
-
-    fn solver_settings(&self, workers: Option<Workers>, limits: Limits, alarm: &Alarm) -> SolverSettings {
-        SolverSettings {
-            limits: Limits { milliseconds: limits.milliseconds * self.clock_slack(), ..limits },
-            workers,
-            without: self.settings.without.clone(),
-            log: self.settings.query_log.clone(),
-            interrupt: alarm.flag().clone(),
-            ..SolverSettings::default()
-        }
-    }
-
-    /// By how much the clock's limits are larger than where time is what counts.
-    fn clock_slack(&self) -> u64 {
-        if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 }
-    }
-
-    /// A part of what is left, for one undertaking.
-    fn part(&self, share: f64) -> Part {
-        let alarm = match self.settings.steps {
-            Some(_) => Alarm::on(&self.settings.interrupt),
-            None => {
-                let left = self.settings.time.saturating_sub(self.started.elapsed());
-                Alarm::at(Instant::now() + left.mul_f64(share), &self.settings.interrupt)
-            }
-        };
-        let steps =
-            self.settings.steps.map_or(u64::MAX, |steps| (steps.saturating_sub(self.steps) as f64 * share) as u64);
-        Part { alarm, steps, slack: self.clock_slack() }
-    }
-
-    fn memory(&self) -> u64 {
-        self.settings.memory_megabytes.saturating_mul(1 << 20)
-    }
-
-    /// The part of the budget for goals that is spent, 1.0 when there is none left.
-    pub(crate) fn spent(&self) -> f64 {
-        let for_faults = if self.settings.findings == FindingsMode::Search { LEFT_FOR_FAULTS } else { 0.0 };
-        let for_small = if self.settings.strategy.is_path_by_path() { 0.0 } else { LEFT_FOR_SMALL };
-        self.spent_of_all() / (1.0 - for_faults - for_small)
-    }
-
-    /// The part of the whole budget that is spent.
-    fn spent_of_all(&self) -> f64 {
-        let time = self.started.elapsed().as_secs_f64() / self.settings.time.as_secs_f64().max(1e-9);
-        match self.settings.steps {
-            Some(steps) => self.steps as f64 / steps.max(1) as f64,
-            None => time,
-        }
-    }
-}
-
-/// What one undertaking within a function's budget may spend.
-struct Part {
-    alarm: Alarm,
-    steps: u64,
-    slack: u64,
-}
-
-impl Part {
-    fn flag(&self) -> &std::sync::atomic::AtomicBool {
-        self.alarm.flag()
-    }
-
-    fn steps(&self) -> u64 {
-        self.steps
-    }
-}
 
 /// An executed input that is worth replaying.
 #[derive(Debug, Clone)]
@@ -299,6 +183,8 @@ pub(crate) struct Counters {
     pub accepted: u64,
     pub redundant: u64,
     pub refuted: u64,
+    /// Alternatives that were left out because others show all that they can.
+    pub skipped: u64,
     pub instructions: u64,
     /// Conditions of faults that were asked for.
     pub fault_queries: u64,
@@ -325,6 +211,7 @@ pub(crate) struct Exploration<'a, 'p> {
     tree: Tree,
     frontier: Frontier,
     paths: PathSearch,
+    dependence: Dependence,
     ledger: &'a mut Ledger,
     /// What leads to each node of the tree.
     knowledge: Vec<Knowledge>,
@@ -377,7 +264,7 @@ struct Knowledge {
 
 impl<'a, 'p> Exploration<'a, 'p> {
     pub(crate) fn new(
-        session: Session<'p>,
+        mut session: Session<'p>,
         means: &Means<'a>,
         ledger: &'a mut Ledger,
         found: Found<'a>,
@@ -385,6 +272,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
         budget: &Budget<'_>,
     ) -> Self {
         let frontier = frontier(means.routes, &session, ledger, budget.settings);
+        let dependence = Dependence::of(ledger, budget.settings, &bounds);
+        session.keeps_repeated = dependence.is_active();
         Exploration {
             session,
             routes: means.routes,
@@ -393,6 +282,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             tree: Tree::new(),
             frontier,
             paths: PathSearch::of(ledger, budget.settings),
+            dependence,
             ledger,
             knowledge: Vec::new(),
             findings: budget.settings.findings,
@@ -439,7 +329,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             let solved = match self.next_candidate() {
                 Some(candidate) => self.solve(candidate).map(|model| (candidate, model)),
                 None => match self.undecided.pop_front() {
-                    Some(candidate) if self.has_open_goals() => {
+                    Some(candidate) if self.has_open_goals() && !self.is_left_out(candidate) => {
                         self.solve_patiently(candidate, budget).map(|model| (candidate, model))
                     }
                     _ => break,
@@ -452,6 +342,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             }
         }
         self.note_what_is_left(budget);
+        self.end_dependence();
         self.look_for_returns(budget);
         self.look_for_faults(budget, on_goals);
         self.count_solver_calls();
@@ -492,6 +383,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.obstacle(ObstacleKind::Unsolved { condition, reason }, candidate);
         }
         self.note_unasked(&rest);
+        self.reopen_stale();
         for candidate in self.remaining() {
             self.obstacle(rest.clone(), candidate);
         }
@@ -525,11 +417,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
             return None;
         }
-        let constraints = self.constraints(candidate);
+        let query = self.query(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
-        self.footprint.add_query(constraints.len());
-        let answer = self.solver.check(&self.session.terms, &constraints, &hint).answer;
-        self.settle(candidate, answer, |this, _| {
+        self.footprint.add_query(query.constraints.len());
+        let answer = self.solver.check(&self.session.terms, &query.constraints, &hint).answer;
+        self.settle((candidate, query), answer, |this, _| {
             this.tree.set_status(candidate.node, candidate.branch, Status::Unsolved);
             this.undecided.push_back(candidate);
         })
@@ -545,12 +437,12 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     /// A second try with more time, for what nothing else depends on any more.
     fn solve_patiently(&mut self, candidate: Candidate, budget: &Budget<'_>) -> Option<Model> {
-        let constraints = self.constraints(candidate);
+        let query = self.query(candidate);
         let hint = self.knowledge[candidate.node.0 as usize].model.clone();
-        self.footprint.add_query(constraints.len());
+        self.footprint.add_query(query.constraints.len());
         let patient = self.patient.get_or_insert_with(|| budget.patient_solver(self.workers.clone()));
-        let answer = patient.check(&self.session.terms, &constraints, &hint).answer;
-        self.settle(candidate, answer, |this, reason| {
+        let answer = patient.check(&self.session.terms, &query.constraints, &hint).answer;
+        self.settle((candidate, query), answer, |this, reason| {
             let reason = match reason {
                 Reason::Interrupted => NO_TIME.to_string(),
                 other => other.to_string(),
@@ -562,7 +454,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     /// Notes an answer in the tree; a model is handed on, to be executed.
     fn settle(
         &mut self,
-        candidate: Candidate,
+        (candidate, query): (Candidate, Query),
         answer: Answer,
         undecided: impl FnOnce(&mut Self, Reason),
     ) -> Option<Model> {
@@ -571,9 +463,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 self.tree.set_status(candidate.node, candidate.branch, Status::Open);
                 return Some(model);
             }
-            Answer::Unsat(_) => {
+            Answer::Unsat(evidence) => {
                 self.counters.refuted += 1;
                 self.note_refuted_along(candidate);
+                self.note_refuted(candidate, &query, &evidence.core);
                 self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
             }
             Answer::Unknown(reason) => undecided(self, reason),
@@ -621,6 +514,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.last_progress = budget.steps;
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
             self.frontier.goals_changed(&self.tree, self.ledger, guidance);
+            self.goals_changed_for_dependence();
             on_goals(self.ledger.reached(), self.ledger.len());
         }
         if self.is_worth_keeping(&path, &fresh) {
@@ -649,6 +543,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.footprint.add_model(self.session.terms.variable_count());
         for (decision, &node) in path.decisions.iter().zip(&inserted.nodes).skip(inserted.first_new) {
             self.close_rejected(decision, node);
+            self.close_repeated(decision, node);
             let branches = decision.alternatives.iter().map(|alternative| alternative.constraint).collect();
             let cut = decision.alternatives.iter().find_map(|alternative| match alternative.kind {
                 AlternativeKind::Cut(site) => Some(cut_at(site, &decision.positions)),
@@ -656,6 +551,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             });
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, cut, model: model.clone() });
         }
+        self.note_histories(&inserted, path);
         self.suspect(path, &inserted, model);
         self.question(path, &inserted, model);
         inserted
@@ -762,7 +658,13 @@ impl<'a, 'p> Exploration<'a, 'p> {
         if self.tree.status(node, branch) != Status::Open {
             return;
         }
+        if self.has_arrived(candidate) {
+            return;
+        }
         let stopped = budget.alarm.flag().load(std::sync::atomic::Ordering::Relaxed) || self.limitations.out_of_memory;
+        if !stopped && self.has_widened(candidate) {
+            return self.distrust_from(candidate);
+        }
         self.tree.set_status(node, branch, Status::Unsolved);
         self.obstacle(if stopped { ObstacleKind::OutOfBudget } else { ObstacleKind::Diverged }, candidate);
     }

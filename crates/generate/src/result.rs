@@ -24,8 +24,27 @@ pub struct FunctionReport {
     pub tests: Vec<Test>,
     pub findings: Vec<Finding>,
     pub work: Work,
+    /// Where the user wants to know how long tests take.
+    pub timing: Option<Timing>,
     /// Why nothing could be done, e.g. a parameter type that cannot be an input yet. All goals are unknown then.
     pub trouble: Option<Trouble>,
+}
+
+/// How long the tests of the longest paths take.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Executed by the call under test, with all that it calls; `None` for a test that does not return in time.
+    pub instructions: Vec<(TestId, Option<u64>)>,
+    /// Why nothing was counted.
+    pub trouble: Option<String>,
+}
+
+impl Timing {
+    /// The first of the tests that execute most.
+    pub fn slowest(&self) -> Option<(TestId, u64)> {
+        let counted = self.instructions.iter().filter_map(|&(test, count)| Some((test, count?)));
+        counted.rev().max_by_key(|(_, count)| *count)
+    }
 }
 
 /// What kept a whole function from being treated.
@@ -199,6 +218,8 @@ pub struct Work {
     pub paths: u64,
     pub redundant_tests: u64,
     pub infeasible_prefixes: u64,
+    /// Alternatives that cannot affect any goal that others do not.
+    pub skipped_alternatives: u64,
     /// Layer name and how many queries it settled, in the order of the chain.
     pub solver_calls: Vec<(String, u64)>,
     pub instructions: u64,

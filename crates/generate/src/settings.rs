@@ -42,6 +42,10 @@ pub struct Settings {
     pub findings: FindingsMode,
     pub strategy: Strategy,
     pub aim: AimAt,
+    /// The instructions of tests of longest paths are counted.
+    pub measure: bool,
+    /// Prefixes whose alternatives cannot affect any open goal are not explored.
+    pub data_dependence: bool,
     /// How often the ways of execution trees may repeat a decision.
     pub k: u32,
     /// What single functions may spend instead, by name.
@@ -145,6 +149,8 @@ impl Default for Settings {
             findings: FindingsMode::Search,
             strategy: Strategy::Hybrid,
             aim: AimAt::default(),
+            measure: false,
+            data_dependence: true,
             k: 2,
             functions: BTreeMap::new(),
         }

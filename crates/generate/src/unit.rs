@@ -29,6 +29,7 @@ use crate::result::{
 };
 use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
 use crate::suite::{Coverer, Smallest, minimise};
+use crate::timing::time;
 use crate::verdicts::Judge;
 
 /// Names of two inputs that may be one object.
@@ -94,6 +95,9 @@ pub fn conclude(
         disagreements.extend(unit.disagreements);
     }
     on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
+    if subject.settings.measure {
+        functions.iter_mut().for_each(|report| report.timing = Some(time(harness, report)));
+    }
     let observed = observe_states(&subject.program.map, harness, &mut functions);
     let measured = observed.and_then(|()| measure(subject, harness, &functions));
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
@@ -538,7 +542,15 @@ impl<'a> Unit<'_, 'a> {
         effects.name_goals(&mut tests);
         // Which pair shows an effect is chosen before, and not in all ways.
         let suite = SuiteWork { candidates: replayed.len() as u64, smallest: exact && ledger.effects().is_empty() };
-        FunctionReport { function, goals, tests, findings, work: Work { suite, ..work(counters) }, trouble: None }
+        FunctionReport {
+            function,
+            goals,
+            tests,
+            findings,
+            work: Work { suite, ..work(counters) },
+            timing: None,
+            trouble: None,
+        }
     }
 }
 
@@ -587,6 +599,7 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
         tests: Vec::new(),
         findings: Vec::new(),
         work: Work::default(),
+        timing: None,
         trouble: Some(trouble),
     }
 }
@@ -624,6 +637,7 @@ fn work(counters: &Counters) -> Work {
         paths: counters.paths,
         redundant_tests: counters.redundant,
         infeasible_prefixes: counters.refuted,
+        skipped_alternatives: counters.skipped,
         solver_calls: counters.solver_calls.iter().map(|(layer, count)| (layer.clone(), *count)).collect(),
         instructions: counters.instructions,
         fault_queries: counters.fault_queries,

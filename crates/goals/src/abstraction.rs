@@ -11,7 +11,6 @@ use branchwise_program::map::{Event, Formula, Map};
 
 use crate::course::Step;
 use crate::notation::Notation;
-use crate::outcomes::value_after;
 
 /// Which structures stand as one node. None: the fully expanded tree.
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
@@ -81,7 +80,7 @@ impl Decisions {
         let Some(at) = around.iter().position(|formula| abstraction.hides(formula)) else {
             return Some(TreeArc::Outcome(event));
         };
-        let value = value_after(around[at], event.marker, event.outcome == 1)?;
+        let value = around[at].value_after(event.marker, event.outcome == 1)?;
         let leaf = *around[at].leaves().first()?;
         Some(TreeArc::Connective { leaf, nesting: at as u32, value })
     }
@@ -140,7 +139,7 @@ impl Decisions {
             if formula.leaves().first() == Some(&event.marker) {
                 words.insert_str(0, open);
             }
-            if let Some(value) = value_after(formula, event.marker, event.outcome == 1) {
+            if let Some(value) = formula.value_after(event.marker, event.outcome == 1) {
                 words += &format!("{close}{}", sign(value));
             }
         }

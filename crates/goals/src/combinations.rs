@@ -3,8 +3,6 @@
 use branchwise_program::MarkerId;
 use branchwise_program::map::{Event, Formula};
 
-use crate::outcomes::value_after;
-
 /// One evaluation of a decision: the outcomes of the leaves that are looked at, in order.
 pub(crate) type Evaluation = Vec<Event>;
 
@@ -36,7 +34,7 @@ fn both(marker: MarkerId) -> [Event; 2] {
 
 /// The leaf that is evaluated after this event, if the decision is still open.
 fn next_leaf(formula: &Formula, after: Event) -> Option<MarkerId> {
-    if value_after(formula, after.marker, after.outcome == 1).is_some() {
+    if formula.value_after(after.marker, after.outcome == 1).is_some() {
         return None;
     }
     match formula {
@@ -52,7 +50,7 @@ fn next_leaf(formula: &Formula, after: Event) -> Option<MarkerId> {
 
 /// The value that an evaluation ends with.
 pub(crate) fn value(formula: &Formula, evaluation: &[Event]) -> Option<bool> {
-    evaluation.last().and_then(|last| value_after(formula, last.marker, last.outcome == 1))
+    evaluation.last().and_then(|last| formula.value_after(last.marker, last.outcome == 1))
 }
 
 /// What else may differ between the two evaluations that show a condition's effect.

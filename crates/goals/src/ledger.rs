@@ -199,6 +199,23 @@ impl Ledger {
         self.helped_by(event).any(|id| self.aimed[id.0 as usize])
     }
 
+    /// Whether an outcome of this marker would reach a goal that is still open, or may be a part of what does.
+    pub fn wants_marker(&self, marker: MarkerId) -> bool {
+        self.by_marker.get(&marker).is_some_and(|goals| goals.iter().any(|&id| !self.is_closed(id)))
+    }
+
+    /// Whether nothing but how decisions end tells of the open goals: whichever way a decision took to its value, the same
+    /// is left to reach behind it.
+    pub fn looks_at_decisions_alone(&self) -> bool {
+        let told = |goal: &Goal| {
+            matches!(
+                goal.needs,
+                Needs::Outcome(_) | Needs::AnyOf(_) | Needs::Evaluation(_) | Needs::Pairs(_) | Needs::Path
+            )
+        };
+        self.goals().all(|(id, goal)| self.is_closed(id) || told(goal)) && self.paths.iter().all(Paths::hides_decisions)
+    }
+
     /// The nodes that lead to open goals beside their events.
     pub fn open_nodes(&self) -> impl Iterator<Item = (FunctionId, NodeId)> {
         let open = self.goals().filter(|(id, _)| !self.is_closed(*id));

@@ -10,7 +10,6 @@ use crate::course::{Course, Step, Trace};
 use crate::definitions::{Pair, Usage, pairs};
 use crate::graphs::Graphs;
 use crate::loops::{Laps, LoopShape};
-use crate::outcomes::value_after;
 use crate::{Goal, GoalId, GoalKind, Iterations, Needs};
 
 /// Knows the goals of one ledger that need it.
@@ -241,7 +240,7 @@ impl Observer {
             evaluation.clear();
         }
         evaluation.push(event);
-        if value_after(formula, event.marker, event.outcome == 1).is_some() {
+        if formula.value_after(event.marker, event.outcome == 1).is_some() {
             observed.goals.extend(self.evaluations.get(evaluation).into_iter().flatten());
         }
     }

@@ -67,6 +67,11 @@ impl Paths {
         Some(Paths { unit, place, criterion, structure, abstraction, most_iterations, order, covered, known, ranks })
     }
 
+    /// How a decision came to its value makes no other path.
+    pub fn hides_decisions(&self) -> bool {
+        self.abstraction == Abstraction::MINIMAL && self.most_iterations.is_none() && self.order.is_none()
+    }
+
     /// The goal that stands for all paths that no test takes.
     pub fn others(&self) -> Goal {
         let text = match self.most_iterations {

@@ -538,6 +538,46 @@ impl Formula {
             }
         }
     }
+
+    /// Its value once this leaf has this outcome; `None` if another leaf is evaluated then. Where a leaf is evaluated, its
+    /// outcome alone says what comes next, whatever the leaves before it were.
+    pub fn value_after(&self, leaf: MarkerId, outcome: bool) -> Option<bool> {
+        match self {
+            Formula::Leaf(marker) => (*marker == leaf).then_some(outcome),
+            Formula::Constant(_) => None,
+            Formula::Not(inner) => inner.value_after(leaf, outcome).map(|value| !value),
+            Formula::And(left, right) => connective(left, right, false, leaf, outcome),
+            Formula::Or(left, right) => connective(left, right, true, leaf, outcome),
+        }
+    }
+
+    /// Its value where no leaf can change it any more when its evaluation begins.
+    fn constant(&self) -> Option<bool> {
+        match self {
+            Formula::Leaf(_) => None,
+            Formula::Constant(value) => Some(*value),
+            Formula::Not(inner) => inner.constant().map(|value| !value),
+            Formula::And(left, right) => match left.constant()? {
+                false => Some(false),
+                true => right.constant(),
+            },
+            Formula::Or(left, right) => match left.constant()? {
+                true => Some(true),
+                false => right.constant(),
+            },
+        }
+    }
+}
+
+/// A connective that its left operand decides where that has the value `decisive`.
+fn connective(left: &Formula, right: &Formula, decisive: bool, leaf: MarkerId, outcome: bool) -> Option<bool> {
+    if !left.leaves().contains(&leaf) {
+        return right.value_after(leaf, outcome);
+    }
+    match left.value_after(leaf, outcome)? {
+        value if value == decisive => Some(decisive),
+        _ => right.constant(),
+    }
 }
 
 /// A control-flow graph: one entry, one exit, a node for each statement and each leaf condition.

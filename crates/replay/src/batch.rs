@@ -60,6 +60,8 @@ pub(crate) enum Purpose {
     ProfilePerGroup,
     /// Run on the sanitized build; only the end counts.
     Sanitize,
+    /// Run on the build that counts instructions.
+    Count,
     /// What objects show after the call too.
     State(Filling),
 }
@@ -140,7 +142,7 @@ impl Batch {
     pub fn finish(&mut self, limits: &Limits, purpose: Purpose) -> &[u8] {
         let flags = match purpose {
             Purpose::Observe | Purpose::Sanitize => FLAG_DETAILS,
-            Purpose::Profile => 0,
+            Purpose::Profile | Purpose::Count => 0,
             Purpose::ProfilePerGroup => FLAG_PROFILE_PER_GROUP,
             Purpose::State(Filling::One) => FLAG_DETAILS | FLAG_STATE,
             Purpose::State(Filling::Other) => FLAG_DETAILS | FLAG_STATE | FLAG_OTHER_FILLING,

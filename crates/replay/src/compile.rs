@@ -9,11 +9,12 @@ use branchwise_program::map::{Language, Map};
 use branchwise_program::usage::ONLY_NATIVE;
 
 use crate::elf::{Symbols, read_symbols};
-use crate::sanitize::{SanitizerSources, Sanitizers};
+use crate::sanitize::{LaterSources, Sanitizers};
 use crate::tools::{error_text, output_of, succeed};
 use crate::{ReplayError, Tools};
 
 const RUNTIME: &str = include_str!("runtime.c");
+const COUNTING: &str = include_str!("counting.c");
 /// Room for a variable that another file would define; its true size is not in the object file.
 const MISSING_BYTES: u64 = 1 << 16;
 
@@ -96,11 +97,11 @@ pub(crate) fn build_executables(
 /// The marked text once more, with sanitizers; the harness's runtime is in the folder already.
 pub(crate) fn build_sanitized(
     tools: &Tools,
-    sources: &SanitizerSources,
+    sources: &LaterSources,
     sanitizers: Sanitizers,
     folder: &Path,
 ) -> Result<PathBuf, ReplayError> {
-    let SanitizerSources { marked, flags, language, drivers, others } = sources;
+    let LaterSources { marked, flags, language, drivers, others, .. } = sources;
     let added = match sanitizers {
         Sanitizers::Usual => SANITIZER_FLAGS,
         Sanitizers::Memory => MEMORY_SANITIZER_FLAGS,
@@ -110,6 +111,15 @@ pub(crate) fn build_sanitized(
     let sources = Sources { marked, plain: "", flags: &flags, language: *language, map: &map, others };
     let variant = Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized(sanitizers) };
     Ok(variant.build()?.executable)
+}
+
+/// The plain text without counters of coverage, for counting instructions; the harness's runtime is in the folder already.
+pub(crate) fn build_counting(tools: &Tools, sources: &LaterSources, folder: &Path) -> Result<PathBuf, ReplayError> {
+    let LaterSources { plain, flags, language, drivers, others, .. } = sources;
+    write(&folder.join("counting.c"), COUNTING)?;
+    let map = Map::default();
+    let sources = Sources { marked: "", plain, flags, language: *language, map: &map, others };
+    Ok(Variant { tools, sources: &sources, drivers, folder, kind: Kind::Counting }.build()?.executable)
 }
 
 /// Sanitizers go on after what is undefined, so that one run shows all of it.
@@ -136,6 +146,7 @@ enum Kind {
     Marked,
     Plain,
     Sanitized(Sanitizers),
+    Counting,
 }
 
 /// One of the builds.
@@ -167,6 +178,7 @@ impl Variant<'_> {
             Kind::Plain => "plain",
             Kind::Sanitized(Sanitizers::Usual) => "sanitized",
             Kind::Sanitized(Sanitizers::Memory) => "memory",
+            Kind::Counting => "counting",
         }
     }
 
@@ -174,6 +186,8 @@ impl Variant<'_> {
         let (text, file, language, what) = match (self.kind, self.sources.language) {
             (Kind::Plain, Language::C) => (self.sources.plain, plain_name(Language::C).to_string(), "c", "code"),
             (Kind::Plain, Language::Cpp) => (self.sources.plain, plain_name(Language::Cpp).to_string(), "c++", "code"),
+            (Kind::Counting, Language::C) => (self.sources.plain, "counted.c".to_string(), "c", "code"),
+            (Kind::Counting, Language::Cpp) => (self.sources.plain, "counted.cpp".to_string(), "c++", "code"),
             (_, Language::C) => (self.sources.marked, format!("{}.i", self.name()), "cpp-output", "marked code"),
             (_, Language::Cpp) => (self.sources.marked, format!("{}.ii", self.name()), "c++-cpp-output", "marked code"),
         };
@@ -181,7 +195,7 @@ impl Variant<'_> {
         let object = self.folder.join(format!("{}.o", self.name()));
         match self.kind {
             Kind::Marked => write(&source, text.replace(ONLY_NATIVE, ""))?,
-            Kind::Plain | Kind::Sanitized(_) => write(&source, text)?,
+            Kind::Plain | Kind::Counting | Kind::Sanitized(_) => write(&source, text)?,
         }
         let mut command = Command::new(&self.tools.clang);
         // Ours come last, so that they win over the user's -O2 or -Werror.
@@ -205,6 +219,9 @@ impl Variant<'_> {
         command.args(["-x", "c", "-std=gnu11", "-O1", "-w", "-c"]);
         if self.kind == Kind::Plain {
             command.arg("-DBW_PROFILE");
+        }
+        if self.kind == Kind::Counting {
+            command.arg("-include").arg(self.folder.join("counting.c"));
         }
         // What code without its instructions writes or returns, the memory sanitizer knows nothing of.
         if self.kind == Kind::Sanitized(Sanitizers::Memory) {

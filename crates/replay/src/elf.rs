@@ -14,6 +14,17 @@ const BIND_GLOBAL: u8 = 1;
 
 /// `None` when the bytes are not such a file.
 pub(crate) fn read_symbols(file: &[u8]) -> Option<Symbols> {
+    let mut symbols = Symbols::default();
+    if let Some((table, names)) = symbol_table(file)? {
+        for symbol in table.chunks_exact(24) {
+            symbols.add(symbol, names)?;
+        }
+    }
+    Some(symbols)
+}
+
+/// The symbols of a file and their names, if it has any.
+fn symbol_table(file: &[u8]) -> Option<Option<(&[u8], &[u8])>> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
@@ -26,13 +37,19 @@ pub(crate) fn read_symbols(file: &[u8]) -> Option<Symbols> {
     }
     let section = |index: usize| Section::read(file, sections_at.checked_add(index.checked_mul(section_size)?)?);
     let table = (0..section_count).filter_map(section).find(|section| section.kind == SECTION_IS_SYMBOL_TABLE);
-    let Some(table) = table else { return Some(Symbols::default()) };
+    let Some(table) = table else { return Some(None) };
     let names = section(table.link as usize)?.bytes(file)?;
-    let mut symbols = Symbols::default();
-    for symbol in table.bytes(file)?.chunks_exact(24) {
-        symbols.add(symbol, names)?;
-    }
-    Some(symbols)
+    Some(Some((table.bytes(file)?, names)))
+}
+
+/// The address of a function of an executable that is loaded where it was linked to be.
+pub(crate) fn address_of(file: &[u8], wanted: &[&str]) -> Option<u64> {
+    let (table, names) = symbol_table(file)??;
+    let is_wanted = |symbol: &[u8]| {
+        let name = u32_at(symbol, 0).and_then(|at| name_at(names, at as usize));
+        name.is_some_and(|name| wanted.contains(&name.as_str())) && half(symbol, 6) != Some(UNDEFINED_SECTION)
+    };
+    table.chunks_exact(24).find(|symbol| is_wanted(symbol)).and_then(|symbol| word(symbol, 8))
 }
 
 impl Symbols {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use branchwise_program::map::{Language, Marker};
 use branchwise_program::types::TypeTable;
@@ -54,6 +54,7 @@ pub struct Harness {
     pub(crate) shapes: Shapes,
     pub(crate) batches: u64,
     pub(crate) sanitizer: Arc<Sanitizer>,
+    pub(crate) counting: Arc<OnceLock<Result<PathBuf, String>>>,
     /// For the batches of this one; inside `folder`.
     pub(crate) own: TempDir,
     pub(crate) folder: Arc<TempDir>,
@@ -99,6 +100,7 @@ impl Harness {
             shapes: Shapes::default(),
             batches: 0,
             sanitizer: Arc::new(Sanitizer::new(sources, drivers)),
+            counting: Arc::default(),
             own: own_folder(&folder)?,
             folder: Arc::new(folder),
         })
@@ -124,6 +126,7 @@ impl Harness {
             shapes: Shapes::default(),
             batches: 0,
             sanitizer: Arc::clone(&self.sanitizer),
+            counting: Arc::clone(&self.counting),
             own: own_folder(&self.folder)?,
             folder: Arc::clone(&self.folder),
         })
@@ -373,7 +376,7 @@ impl Harness {
         let (file, prefix) = self.write_batch(batch, purpose)?;
         let executable = match purpose {
             Purpose::Observe | Purpose::Sanitize | Purpose::State(_) => &self.executables.marked,
-            Purpose::Profile | Purpose::ProfilePerGroup => &self.executables.plain,
+            Purpose::Profile | Purpose::ProfilePerGroup | Purpose::Count => &self.executables.plain,
         };
         Process::start(executable, &file, prefix, &self.own.path().join(WORK))
     }
@@ -392,6 +395,8 @@ impl Harness {
             Purpose::Sanitize => {
                 Limits { memory_megabytes: 0, milliseconds: 4 * self.limits.milliseconds, ..self.limits }
             }
+            // By the clock; a step takes some thousand times as long as the instruction.
+            Purpose::Count => Limits { milliseconds: 30 * self.limits.milliseconds, ..self.limits },
             _ => self.limits,
         };
         write(&file, batch.finish(&limits, purpose))?;
@@ -470,7 +475,18 @@ pub(crate) struct Process {
 
 impl Process {
     fn start(executable: &Path, batch: &Path, prefix: PathBuf, work: &Path) -> Result<Process, ReplayError> {
-        Process::start_with(executable, batch, prefix, work, &[])
+        Process::start_with(executable, batch, prefix, work, &[], &[])
+    }
+
+    /// Counts the instructions of the function at this address.
+    pub(crate) fn start_counting(
+        executable: &Path,
+        batch: &Path,
+        prefix: PathBuf,
+        work: &Path,
+        address: u64,
+    ) -> Result<Process, ReplayError> {
+        Process::start_with(executable, batch, prefix, work, &[], &[format!("{address:x}")])
     }
 
     /// Sanitizers write what they find to files whose names begin with `reports`.
@@ -486,7 +502,7 @@ impl Process {
         let undefined = format!("log_path={reports}:print_stacktrace=0:symbolize=0");
         let memory = format!("log_path={reports}:halt_on_error=0:symbolize=0");
         let options = [("ASAN_OPTIONS", address), ("UBSAN_OPTIONS", undefined), ("MSAN_OPTIONS", memory)];
-        Process::start_with(executable, batch, prefix, work, &options)
+        Process::start_with(executable, batch, prefix, work, &options, &[])
     }
 
     fn start_with(
@@ -495,11 +511,13 @@ impl Process {
         prefix: PathBuf,
         work: &Path,
         options: &[(&str, String)],
+        more: &[String],
     ) -> Result<Process, ReplayError> {
         let mut child = Command::new(executable)
             .arg(batch)
             .arg(&prefix)
             .arg(work)
+            .args(more)
             // The environment of whoever runs us must not change what a test does.
             .env_clear()
             .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("TZ", "UTC0")])

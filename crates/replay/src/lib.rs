@@ -7,6 +7,7 @@
 mod batch;
 mod case;
 mod compile;
+mod counting;
 mod coverage;
 mod elf;
 mod error;

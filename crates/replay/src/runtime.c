@@ -496,6 +496,11 @@ static __attribute__((noinline)) void scrub_stack(void) {
 
 static void prepare_profile(void);
 
+#ifndef BW_COUNT
+static void be_counted(void) {}
+static const uint64_t counted_instructions = 0;
+#endif
+
 /* Not a pipe: its writer would have to be a process of its own when there is much to write. */
 static void provide_standard_input(void) {
     const char *bytes = (const char *)(test.standard_input + 1);
@@ -538,6 +543,7 @@ static void run_child(void) {
     prepare_profile();
     scrub_stack();
     provide_standard_input();
+    be_counted();
     errno = 0;
     make_calls();
     dump_objects();
@@ -570,6 +576,9 @@ static void sleep_until_signal(int64_t milliseconds) {
 /* Waits without reaping. The limit is processor time, so that a busy machine does not change results; a child that
  * sleeps is stopped after three times the limit by the clock. Returns whether the limit was reached. */
 static int wait_for_end(pid_t child) {
+#ifdef BW_COUNT
+    return count_until_end(child, header->milliseconds);
+#endif
     int64_t begin = milliseconds_of(CLOCK_MONOTONIC), limit = (int64_t)header->milliseconds;
     for (;;) {
         siginfo_t info = {0};
@@ -705,7 +714,7 @@ static void finish_batch(const char *prefix) {
 
 static void prepare_profile(void) {}
 static void set_up_profile(void) {}
-static uint64_t finish_group(const struct group *group, uint64_t number, const char *prefix) { return 0; }
+static uint64_t finish_group(const struct group *group, uint64_t number, const char *prefix) { return counted_instructions; }
 static void finish_batch(const char *prefix) {}
 
 #endif
@@ -822,6 +831,9 @@ int main(int argc, char **argv) {
     /* setlocale(LC_ALL, "") must mean the same on every machine. */
     setenv("LC_ALL", "C", 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+#ifdef BW_COUNT
+    unit_entry = strtoul(argv[4], NULL, 16);
+#endif
     redirect();
     if (chdir(argv[3]) != 0) give_up(FAILURE_FOLDER);
     sigemptyset(&blocked);

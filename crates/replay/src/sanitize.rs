@@ -27,16 +27,17 @@ pub enum Sanitizers {
 /// The sanitized builds, which all threads share.
 #[derive(Debug)]
 pub(crate) struct Sanitizer {
-    sources: SanitizerSources,
+    pub(crate) sources: LaterSources,
     /// Made when the first finding is to be confirmed; or why it could not be.
     usual: OnceLock<Result<PathBuf, String>>,
     memory: OnceLock<Result<PathBuf, String>>,
 }
 
-/// What the sanitized build is made from.
+/// What builds are made from that not every run needs.
 #[derive(Debug)]
-pub(crate) struct SanitizerSources {
+pub(crate) struct LaterSources {
     pub marked: String,
+    pub plain: String,
     pub flags: Vec<String>,
     pub language: Language,
     pub drivers: Vec<String>,
@@ -46,9 +47,10 @@ pub(crate) struct SanitizerSources {
 impl Sanitizer {
     /// `drivers` in the order of the table through which the native side calls them.
     pub(crate) fn new(sources: &Sources, drivers: Vec<String>) -> Self {
-        let Sources { marked, flags, language, others, .. } = *sources;
-        let (marked, flags, others) = (marked.to_owned(), flags.to_vec(), others.to_vec());
-        let sources = SanitizerSources { marked, flags, language, drivers, others };
+        let Sources { marked, plain, flags, language, others, .. } = *sources;
+        let (marked, plain) = (marked.to_owned(), plain.to_owned());
+        let (flags, others) = (flags.to_vec(), others.to_vec());
+        let sources = LaterSources { marked, plain, flags, language, drivers, others };
         Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new() }
     }
 

@@ -2,12 +2,13 @@
 
 use branchwise_generate::{
     BranchConstraint, Confirmation, Disagreement, FunctionReport, GoalReport, PathConstraint, ReplaySummary, Test,
-    TreeWork,
+    Timing, TreeWork,
 };
 use branchwise_goals::{Bound, Evidence, Notation, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
+use crate::emit::input_line;
 use crate::file_report::{Completeness, FileReport, Totals, View, completeness};
 use crate::findings::{Listed, listed};
 use crate::json_values;
@@ -44,12 +45,32 @@ fn function(file: &FileReport, unit: &FunctionReport, notation: &Notation) -> Js
         "tests": unit.tests.iter().map(|found| test(file, unit, found, notation)).collect::<Vec<_>>(),
         "work": work(unit),
     });
+    if let Some(found) = &unit.timing {
+        object["timing"] = timing(file, unit, found);
+    }
     let preconditions = file.map.demands(unit.function);
     if !preconditions.is_empty() {
         object["preconditions"] = json!(preconditions);
     }
     if let Some(trouble) = &unit.trouble {
         object["trouble"] = json!(trouble.what);
+    }
+    object
+}
+
+fn timing(file: &FileReport, unit: &FunctionReport, timing: &Timing) -> Json {
+    let test = |&(test, count): &(TestId, Option<u64>)| json!({ "test": test.0, "instructions": count });
+    let mut object = json!({
+        "method": "single steps from entry to return, clang -O0",
+        "tests": timing.instructions.iter().map(test).collect::<Vec<_>>(),
+    });
+    if let Some((slowest, count)) = timing.slowest() {
+        let case = unit.tests.iter().find(|test| test.id == slowest).map(|test| &test.case);
+        let call = case.map(|case| input_line(file.map, case));
+        object["slowest"] = json!({ "test": slowest.0, "instructions": count, "call": call });
+    }
+    if let Some(trouble) = &timing.trouble {
+        object["trouble"] = json!(trouble);
     }
     object
 }
@@ -204,6 +225,7 @@ fn work(unit: &FunctionReport) -> Json {
         "paths": work.paths,
         "redundant_tests": work.redundant_tests,
         "infeasible_prefixes": work.infeasible_prefixes,
+        "skipped_alternatives": work.skipped_alternatives,
         "solver_calls": layers.collect::<JsonMap<String, Json>>(),
         "instructions": work.instructions,
         "fault_queries": work.fault_queries,

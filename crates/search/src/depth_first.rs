@@ -1,5 +1,6 @@
 //! Depth first, for criteria whose goals are paths: one path at a time can be covered, whatever else it contains.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use branchwise_goals::Ledger;
@@ -28,6 +29,8 @@ struct OpenWay {
 #[derive(Debug, Clone, Default)]
 pub struct DepthFirst {
     stack: Vec<OpenWay>,
+    /// What was handed out, in case it is open again.
+    handed_out: BTreeMap<Candidate, OpenWay>,
     /// It takes all of them, as long as anything is left to reach.
     plain: bool,
 }
@@ -59,10 +62,19 @@ impl DepthFirst {
     pub fn next(&mut self, tree: &Tree, ledger: &Ledger) -> Option<Candidate> {
         while let Some(way) = self.stack.pop() {
             if self.is_worth_trying(&way, tree, ledger) {
-                return Some(way.candidate);
+                let candidate = way.candidate;
+                if !self.plain {
+                    self.handed_out.insert(candidate, way);
+                }
+                return Some(candidate);
             }
         }
         None
+    }
+
+    /// An alternative that was handed out is open again, and the next.
+    pub fn again(&mut self, candidate: Candidate) {
+        self.stack.extend(self.handed_out.remove(&candidate));
     }
 
     fn is_worth_trying(&self, way: &OpenWay, tree: &Tree, ledger: &Ledger) -> bool {

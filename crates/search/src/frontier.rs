@@ -11,7 +11,7 @@ use crate::guidance::Guidance;
 use crate::tree::{Branch, Inserted, Status, Tree, TreeNodeId};
 
 /// An alternative that nobody took yet.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Candidate {
     pub node: TreeNodeId,
     pub branch: usize,
@@ -110,6 +110,11 @@ impl Frontier {
                 self.push(tree, ledger, Candidate { node, branch });
             }
         }
+    }
+
+    /// An alternative that was handed out is open again.
+    pub fn again(&mut self, tree: &Tree, ledger: &Ledger, candidate: Candidate) {
+        self.push(tree, ledger, candidate);
     }
 
     fn push(&mut self, tree: &Tree, ledger: &Ledger, candidate: Candidate) {

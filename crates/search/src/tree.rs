@@ -50,6 +50,8 @@ pub enum Status {
     Refuted,
     /// The solver gave no answer.
     Unsolved,
+    /// Other alternatives show all that it can show.
+    Skipped,
 }
 
 #[derive(Debug, Clone)]

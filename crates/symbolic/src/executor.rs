@@ -41,6 +41,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub base: usize,
     /// Conditions that this path has decided, and their negations.
     pub decided: HashMap<TermId, bool>,
+    /// Those of them that a marker told of, and the condition that held there.
+    marked: HashMap<TermId, TermId>,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
@@ -120,6 +122,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             copy_buffer: Vec::new(),
             base: 0,
             decided: HashMap::new(),
+            marked: HashMap::new(),
             shape_objects: HashMap::new(),
             function_objects: HashMap::new(),
             filled: HashSet::new(),
@@ -290,7 +293,8 @@ impl<'s, 'p> Executor<'s, 'p> {
         if let Some(known) = self.session.terms.as_boolean(condition) {
             return Ok(known);
         }
-        if let Some(&known) = self.decided.get(&condition) {
+        let known = self.decided.get(&condition).copied();
+        if let Some(known) = known.filter(|_| !self.session.keeps_repeated || !self.marked.contains_key(&condition)) {
             return Ok(known);
         }
         let negation = self.session.terms.not(condition);
@@ -317,6 +321,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             taken = taken.or(holds.then_some(index));
         }
         let Some(taken) = taken else { return self.unsupported("alternatives that do not cover all inputs") };
+        let repeats = self.repeats(&alternatives, taken);
         let decision = Decision {
             domain: std::mem::take(&mut self.domain),
             taken,
@@ -324,10 +329,23 @@ impl<'s, 'p> Executor<'s, 'p> {
             positions: self.positions(),
             events_before: self.events.len(),
             in_earlier_call: self.is_before_unit(),
+            repeats,
         };
         self.decisions.push(decision);
-        self.note_open_loops();
+        if repeats.is_none() {
+            self.note_open_loops();
+        }
         Ok(taken)
+    }
+
+    /// The condition by which a marker has decided this before; if none has, this is the first to do so.
+    fn repeats(&mut self, alternatives: &[Alternative], taken: usize) -> Option<TermId> {
+        let known = self.marked.get(&alternatives[taken].constraint).copied();
+        if known.is_none() && alternatives.iter().any(|it| matches!(it.kind, AlternativeKind::Event(_))) {
+            let holds = alternatives[taken].constraint;
+            self.marked.extend(alternatives.iter().map(|alternative| (alternative.constraint, holds)));
+        }
+        known
     }
 
     /// Without a model: the alternative that was decided before the step began, or else the step ends here, to be repeated

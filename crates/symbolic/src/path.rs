@@ -72,6 +72,8 @@ pub struct Decision {
     pub events_before: usize,
     /// It belongs to a call before the one under test.
     pub in_earlier_call: bool,
+    /// The path has decided it before, at a marker where this condition held.
+    pub repeats: Option<TermId>,
 }
 
 #[derive(Debug, Clone)]

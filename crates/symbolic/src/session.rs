@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Model, TermId, Terms, VariableId};
 use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
-use branchwise_program::map::Event;
+use branchwise_program::graph::CodeIndex;
+use branchwise_program::map::{Event, Language};
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
 use crate::executor::Executor;
@@ -53,6 +54,8 @@ pub struct Session<'p> {
     /// Calls that a test makes at most on an object which it gives.
     pub object_calls: u32,
     pub(crate) shared: Prepared<'p>,
+    /// Paths tell also of decisions that follow from what markers told of before.
+    pub keeps_repeated: bool,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
     /// The functions that those calls may go to: they write state that the unit looks at.
@@ -83,6 +86,7 @@ pub struct Prepared<'p> {
     pub(crate) image: Memory,
     decoded: Rc<RefCell<DecodedTable>>,
     calls: Rc<OnceCell<CallGraph>>,
+    code_index: Rc<OnceCell<Rc<CodeIndex>>>,
     pub(crate) map_functions: Rc<IdVec<CodeFunctionId, Option<FunctionId>>>,
     /// Which functions are generated to check preconditions.
     pub(crate) preconditions: Rc<IdVec<CodeFunctionId, bool>>,
@@ -110,6 +114,7 @@ impl<'p> Prepared<'p> {
             stubs: Rc::new(stubs(program)),
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
+            code_index: Rc::default(),
             map_functions: Rc::new(map_functions(program)),
             preconditions: Rc::new(preconditions(&program.code)),
             successors: Rc::new(RefCell::new(Successors::new(&program.map))),
@@ -132,6 +137,7 @@ impl<'p> Prepared<'p> {
             pointer_elements,
             object_calls: 0,
             shared: self.clone(),
+            keeps_repeated: false,
             calls_before: 0,
             callers_of_state: Rc::from([]),
             call_choices: Vec::new(),
@@ -166,6 +172,24 @@ impl<'p> Session<'p> {
     fn writers_of_state(&self) -> Vec<FunctionId> {
         let graph = self.shared.calls.get_or_init(|| CallGraph::of(&self.program.code));
         graph.writers_of_state(self.program, self.function, &self.shared.map_functions)
+    }
+
+    /// Where markers stand in the code.
+    pub fn code_index(&self) -> &Rc<CodeIndex> {
+        self.shared.code_index.get_or_init(|| Rc::new(CodeIndex::of(&self.program.code)))
+    }
+
+    /// The function of the map that code belongs to.
+    pub fn map_function(&self, function: CodeFunctionId) -> Option<FunctionId> {
+        self.shared.map_functions[function]
+    }
+
+    /// Whether anybody but the driver looks at what a function returns, or the driver does more than hand it out.
+    pub fn results_matter(&self, function: CodeFunctionId) -> bool {
+        let handed_out = self.map_function(function) == Some(self.function)
+            && self.program.map.functions[self.function].language == Language::C;
+        let driver = self.shared.driver_of(self.function);
+        !(handed_out && driver.is_some_and(|driver| self.code_index().only_caller(driver, function)))
     }
 
     /// Whether a call before the one under test can change the state that the unit looks at.

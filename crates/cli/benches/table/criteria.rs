@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{PROGRAMS, report};
+use crate::{PROGRAMS, programs, report};
 
 const CRITERIA: [&str; 20] = [
     "branch",
@@ -27,6 +27,9 @@ const CRITERIA: [&str; 20] = [
     "max-iterations",
     "function",
 ];
+
+/// For each function.
+const STEPS: &str = "100";
 
 /// What one run, or many together, took and gave.
 #[derive(Debug, Copy, Clone, Default)]
@@ -97,12 +100,16 @@ pub fn criteria_table() {
     }
 }
 
+/// All programs as one file, so that it is compiled once for each row.
 fn over_programs(criterion: &str, strategy: &str) -> Sums {
-    let mut sums = Sums::default();
-    for (program, function) in PROGRAMS {
-        let chosen = ["--function", function, "--criterion", criterion, "--strategy", strategy];
-        let fixed = ["--steps", "300", "--findings", "none", "--seed", "1", "--jobs", "1"];
-        sums.add(Sums::of(&report(program, &[chosen.as_slice(), &fixed].concat())));
-    }
-    sums
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = |(program, _): &(&str, &str)| {
+        std::fs::read_to_string(programs().join(program).with_extension("c")).expect("a program of the papers")
+    };
+    let file = folder.path().join("programs.c");
+    std::fs::write(&file, PROGRAMS.iter().map(text).collect::<String>()).expect("a writable folder");
+    let mut arguments = vec!["--criterion", criterion, "--strategy", strategy];
+    arguments.extend(["--steps", STEPS, "--findings", "none", "--seed", "1", "--jobs", "1"]);
+    arguments.extend(PROGRAMS.iter().flat_map(|(_, function)| ["--function", function]));
+    Sums::of(&report(file.to_str().expect("a name that is text"), &arguments))
 }

@@ -26,7 +26,8 @@ struct Link<'a> {
 impl Exploration<'_, '_> {
     /// What an input must satisfy to take an executed path, from the call under test on.
     pub(super) fn constraint_of_path(&self, path: &Path) -> PathConstraint {
-        let links: Vec<Link<'_>> = path.decisions.iter().map(link).collect();
+        let links: Vec<Link<'_>> =
+            path.decisions.iter().filter(|decision| decision.repeats.is_none()).map(link).collect();
         text(&self.session.terms, &links)
     }
 

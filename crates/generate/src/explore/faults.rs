@@ -110,7 +110,7 @@ impl Exploration<'_, '_> {
             return;
         }
         for (decision, &node) in path.decisions.iter().zip(&inserted.nodes).skip(inserted.first_new) {
-            if !decision.in_earlier_call {
+            if !decision.in_earlier_call && decision.repeats.is_none() {
                 self.suspect_alternatives(decision, node);
             }
         }
@@ -188,7 +188,8 @@ impl Exploration<'_, '_> {
         });
         let open = candidates.filter_map(|(candidate, outcome)| {
             let ways = self.record.ways_by(outcome);
-            let open = self.tree.status(candidate.node, candidate.branch) == Status::Open;
+            let status = self.tree.status(candidate.node, candidate.branch);
+            let open = matches!(status, Status::Open | Status::Skipped);
             (open && ways < MOST_NEW_WAYS_BY_OUTCOME).then_some((ways, self.tree.depth(candidate.node), candidate))
         });
         open.min().map(|(_, _, candidate)| candidate)

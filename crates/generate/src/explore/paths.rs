@@ -36,6 +36,11 @@ impl PathSearch {
         let plain = (settings.strategy == Strategy::DepthFirst).then(DepthFirst::plain);
         PathSearch { depth_first: plain, directed: Directed::of(ledger) }
     }
+
+    /// An alternative that was handed out is open again.
+    pub(super) fn again(&mut self, candidate: Candidate) {
+        self.depth_first.iter_mut().for_each(|paths| paths.again(candidate));
+    }
 }
 
 impl Exploration<'_, '_> {
@@ -120,11 +125,18 @@ impl Exploration<'_, '_> {
 
     /// What to try next: towards single goals first, then along given paths, then towards new ones.
     pub(super) fn next_candidate(&mut self) -> Option<Candidate> {
-        let PathSearch { depth_first, directed } = &mut self.paths;
-        let plain = depth_first.as_ref().is_some_and(DepthFirst::is_plain);
-        let towards_goal = if plain { None } else { self.frontier.next(&self.tree, self.ledger) };
-        let along = || directed.next(&self.tree, self.ledger);
-        towards_goal.or_else(along).or_else(|| depth_first.as_mut()?.next(&self.tree, self.ledger))
+        loop {
+            let PathSearch { depth_first, directed } = &mut self.paths;
+            let plain = depth_first.as_ref().is_some_and(DepthFirst::is_plain);
+            let towards_goal = if plain { None } else { self.frontier.next(&self.tree, self.ledger) };
+            let along = || directed.next(&self.tree, self.ledger);
+            let next = towards_goal.or_else(along).or_else(|| depth_first.as_mut()?.next(&self.tree, self.ledger));
+            match next {
+                Some(candidate) if self.is_left_out(candidate) => {}
+                None if self.reopen_stale() => {}
+                _ => return next,
+            }
+        }
     }
 
     /// The alternatives that nobody took and that could matter.

@@ -76,7 +76,7 @@ impl Exploration<'_, '_> {
         for (decision, &node) in path.decisions.iter().zip(&nodes).filter(|(it, _)| it.events_before > first) {
             for (branch, alternative) in decision.alternatives.iter().enumerate() {
                 let candidate = Candidate { node, branch };
-                if let (AlternativeKind::Event(event), Status::Open) =
+                if let (AlternativeKind::Event(event), Status::Open | Status::Skipped) =
                     (&alternative.kind, self.tree.status(node, branch))
                 {
                     ways.entry(*event).or_insert((candidate, candidate)).1 = candidate;

@@ -1,6 +1,6 @@
 //! Analyses of a control-flow graph, each a value computed from an immutable [`Cfg`](crate::map::Cfg): dominators and
 //! post-dominators of nodes and of edges, the edge graph, unconstrained edges (of a function and of a
-//! program), control dependence (of a function and across calls), natural loops.
+//! program), control dependence (of a function and across calls), natural loops; and of the code: what outcomes influence.
 //!
 //! The words are those of Lapierre et al., "Advantages of Unconstrained Edges Analysis to Automatic Test Data
 //! Generation" (annex C of Lapierre 1998).
@@ -11,6 +11,7 @@ mod dominators;
 mod edges;
 mod icdg;
 mod icfg;
+mod influence;
 mod interprocedural;
 mod loops;
 mod order;
@@ -19,6 +20,7 @@ mod program_tests;
 mod supergraph;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 pub use control::{
     ControlDependence, EndlessLoops, control_dependence, final_nodes, node_dominators, node_postdominators,
@@ -32,6 +34,8 @@ pub use icdg::{
     intraprocedural_dependences,
 };
 pub use icfg::{Icfg, IcfgArc, IcfgArcKind, IcfgKind, IcfgVertex};
+pub use influence::{CodeIndex, Influence, Interest};
 pub use interprocedural::{Implications, ProgramEdge};
 pub use loops::{NaturalLoop, back_edges, natural_loops};
 pub use order::BlockOrder;
+pub use ways::Way;

@@ -1,6 +1,6 @@
 //! Everything below and including the final table.
 
-use branchwise_generate::{Confirmation, FunctionReport, GoalReport};
+use branchwise_generate::{Confirmation, FunctionReport, GoalReport, Timing};
 use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
@@ -14,6 +14,7 @@ pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style:
     let mut lines = table(files, time, style);
     section(&mut lines, "Not covered", files.iter().flat_map(|file| open_goals(file, style)).collect());
     section(&mut lines, "Findings", files.iter().flat_map(|file| findings(file, style)).collect());
+    section(&mut lines, "Longest paths", files.iter().flat_map(slowest_tests).collect());
     section(&mut lines, "Disagreements (a fault of ours, please report)", disagreements(files));
     lines.push(String::new());
     lines.push(covered_line(files));
@@ -151,6 +152,26 @@ fn finding_line(file: &FileReport, listed: &Listed, style: Style) -> String {
     let also: Vec<&str> = others.iter().map(String::as_str).chain(also_in.iter().copied()).collect();
     let also = if also.is_empty() { String::new() } else { format!("\n    also in {}", also.join(", ")) };
     format!("  {place}: {kind}: {}\n    with {call}\n    {confirmation}{also}", finding.message)
+}
+
+/// For each function whose tests were timed, the slowest.
+fn slowest_tests(file: &FileReport) -> Vec<String> {
+    let timed = file.report.functions.iter().filter_map(|unit| Some((unit, unit.timing.as_ref()?)));
+    let line = |(unit, timing): (&FunctionReport, &Timing)| {
+        let name = &file.map.functions[unit.function].name;
+        let words = match (&timing.trouble, timing.slowest()) {
+            (Some(trouble), _) => format!("not counted: {trouble}"),
+            (None, None) => "no test of a longest path returns".to_string(),
+            (None, Some((slowest, count))) => {
+                let case = unit.tests.iter().find(|test| test.id == slowest).map(|test| &test.case);
+                let call = case.map(|case| input_line(file.map, case)).unwrap_or_default();
+                let of = counted(timing.instructions.len(), "test");
+                format!("slowest of {of} is test {}: {count} instructions\n    with {call}", slowest.0)
+            }
+        };
+        format!("  {name}: {words}")
+    };
+    timed.map(line).collect()
 }
 
 fn disagreements(files: &[FileReport]) -> Vec<String> {

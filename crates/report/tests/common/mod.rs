@@ -116,6 +116,7 @@ impl Unit {
             tests: Vec::new(),
             findings: Vec::new(),
             work: Work { paths: 7, seconds: 0.25, solver_calls: vec![("smt".to_owned(), 5)], ..Work::default() },
+            timing: None,
             trouble: None,
         });
         function
