@@ -74,6 +74,21 @@ impl Unreached {
     }
 }
 
+/// What is not reached by one instance of a template may be reached by another one.
+pub(crate) fn of_instance(map: &Map, function: FunctionId, verdict: Verdict) -> Verdict {
+    let usage = map.functions[function].usage.as_ref();
+    let Some(instance) = usage.and_then(|usage| usage.instance.as_ref()) else { return verdict };
+    let bound = Bound { what: format!("instances other than {instance}"), limit: 0 };
+    match verdict {
+        Verdict::Infeasible(evidence) => Verdict::InfeasibleWithinBounds { bounds: vec![bound], evidence },
+        Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
+            bounds.push(bound);
+            Verdict::InfeasibleWithinBounds { bounds, evidence }
+        }
+        other => other,
+    }
+}
+
 /// What its name and those of its hosts bound.
 pub(crate) fn bound(map: &Map, of: FunctionId, hosts: &[FunctionId]) -> Bound {
     let names: Vec<&str> = hosts.iter().map(|&host| map.functions[host].name.as_str()).collect();

@@ -186,7 +186,7 @@ impl<'a> Unit<'_, 'a> {
         let trouble = self.without_driver(limit);
         let hosts = hosts::hosts(&program.map, routes, self.goals_of);
         // Criteria on whole traces follow them from the function whose goals they are.
-        if ledger.len() == 0 && !trouble.fault_of_input {
+        if ledger.is_empty() && !trouble.fault_of_input {
             return Ok(FunctionReport { trouble: None, ..troubled(self.goals_of, ledger, trouble) });
         }
         if hosts.is_empty() || trouble.fault_of_input || structure.is_some() {
@@ -530,7 +530,7 @@ impl<'a> Unit<'_, 'a> {
         let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
             id,
             goal: goal.clone(),
-            verdict: of_goal(id),
+            verdict: hosts::of_instance(&program.map, self.function, of_goal(id)),
             pair: effects.pair(id),
             refuted: judge.refuted(id),
         };

@@ -112,9 +112,8 @@ pub fn keeps_state(program: &Program) -> bool {
 }
 
 /// How the symbols of variables begin that belong to models and to the headers of the standard library of C++.
-const OF_LIBRARY: [&str; 10] = [
-    "__bw_", "_ZSt", "_ZNSt", "_ZZNSt", "_ZZNKSt", "_ZGVSt", "_ZGVNSt", "_ZGVZNSt", "_ZGVZNKSt", "_ZN9__gnu_cxx",
-];
+const OF_LIBRARY: [&str; 10] =
+    ["__bw_", "_ZSt", "_ZNSt", "_ZZNSt", "_ZZNKSt", "_ZGVSt", "_ZGVNSt", "_ZGVZNSt", "_ZGVZNKSt", "_ZN9__gnu_cxx"];
 
 /// How many goals ended how.
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
