@@ -549,8 +549,9 @@ impl<'u> Maker<'_, 'u> {
             matches!(of.kind(), CXType_LValueReference | CXType_Pointer) && !of.pointee().is_const()
         };
         if signature.function_parameters().iter().any(changes) {
-            self.usage.left_out.insert(format!("what {name} does to its arguments"));
+            self.usage.never_done.insert(format!("changes that {name} makes to its arguments"));
         }
+        self.usage.never_done.insert(format!("exceptions that {name} throws"));
         let choice = self.choice(format!("whether there is a {name}"));
         let (empty, after) = ("{}".to_owned(), Vec::new());
         let ways = vec![
@@ -635,7 +636,11 @@ impl<'u> Maker<'_, 'u> {
         let mut ways = Vec::new();
         for (concrete, constructor) in wanted {
             ways.push(self.way(concrete, constructor, &making(several))?);
-            self.usage.derived.extend(concrete.generated.then(|| concrete.name.clone()));
+            if concrete.generated {
+                let base = qualified(concrete.class);
+                self.usage.never_done.insert(format!("exceptions and changes that methods of a {base} make"));
+                self.usage.derived.insert(concrete.name.clone());
+            }
         }
         if ways.is_empty() {
             return Err(match of {

@@ -74,15 +74,19 @@ impl Unreached {
     }
 }
 
-/// What is not reached by one instance of a template may be reached by another one.
-pub(crate) fn of_instance(map: &Map, function: FunctionId, verdict: Verdict) -> Verdict {
-    let usage = map.functions[function].usage.as_ref();
-    let Some(instance) = usage.and_then(|usage| usage.instance.as_ref()) else { return verdict };
-    let bound = Bound { what: format!("instances other than {instance}"), limit: 0 };
+/// What is not reached by one instance of a template may be reached by another one, and what functions of the test never
+/// do by others that do.
+pub(crate) fn within_usage(map: &Map, function: FunctionId, verdict: Verdict) -> Verdict {
+    let Some(usage) = &map.functions[function].usage else { return verdict };
+    let instance = usage.instance.iter().map(|instance| format!("instances other than {instance}"));
+    let limits = instance.chain(usage.never_done.iter().cloned()).map(|what| Bound { what, limit: 0 });
+    let mut limits: Vec<Bound> = limits.collect();
     match verdict {
-        Verdict::Infeasible(evidence) => Verdict::InfeasibleWithinBounds { bounds: vec![bound], evidence },
+        Verdict::Infeasible(evidence) if !limits.is_empty() => {
+            Verdict::InfeasibleWithinBounds { bounds: limits, evidence }
+        }
         Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
-            bounds.push(bound);
+            bounds.append(&mut limits);
             Verdict::InfeasibleWithinBounds { bounds, evidence }
         }
         other => other,
