@@ -221,8 +221,8 @@ fn kernels_table() {
 
 fn load(file: &Path) -> Program {
     let toolchain = Toolchain::find().expect("clang-19");
-    let unit =
-        analyse(&toolchain, &Source { path: file, flags: &[], set_statics: false }).expect("the kernels compile");
+    let unit = analyse(&toolchain, &Source { path: file, flags: &[], set_statics: false, instances: &[] })
+        .expect("the kernels compile");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let bitcode = folder.path().join("kernels.bc");
     compile_bitcode(&toolchain, &unit, &bitcode).expect("the marked kernels compile");

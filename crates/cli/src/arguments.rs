@@ -150,6 +150,15 @@ pub struct GenerateArguments {
     #[arg(long)]
     pub set_statics: bool,
 
+    /// Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
+    #[arg(long)]
+    pub private: bool,
+
+    /// Test this instance of a template on its own, such as 'clamp<double>' or 'Stack<int>'; may be given several times.
+    /// Without it, templates of C++ are tested through what calls them
+    #[arg(long = "instance", value_name = "INSTANCE")]
+    pub instances: Vec<String>,
+
     /// Let calls of malloc() and its like also fail, each as the test says
     #[arg(long)]
     pub malloc_may_fail: bool,

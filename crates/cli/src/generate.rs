@@ -78,6 +78,7 @@ fn run(
         settings: &settings,
         malloc_may_fail: arguments.malloc_may_fail,
         set_statics: arguments.set_statics,
+        instances: &arguments.instances,
         jobs,
     };
     let progress = Mutex::new(progress_view(arguments));
@@ -225,7 +226,8 @@ fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
 
 fn write(arguments: &GenerateArguments, config: Option<&Path>, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
     let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-    let origin = Origin { folder: &started_in, config, set_statics: arguments.set_statics };
+    let origin =
+        Origin { folder: &started_in, config, set_statics: arguments.set_statics, instances: &arguments.instances };
     let formats: Vec<_> = arguments.emit.iter().map(|format| (*format).into()).collect();
     Ok(branchwise_report::write_suite(&arguments.out, origin, files, &formats)?)
 }

@@ -114,14 +114,14 @@ impl Workshop {
 /// The map alone, for `branchwise map`.
 pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
     let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
-    let source = Source { path: file, flags, set_statics: false };
+    let source = Source { path: file, flags, set_statics: false, instances: &[] };
     Ok(analyse(&toolchain, source, &Declarations::new(), &BTreeSet::new())?.map)
 }
 
 /// The program of one file without configuration and neighbours, to look at it.
 pub fn load_alone(file: &Path, flags: &[String]) -> Result<Loaded, CliError> {
     let workshop = Workshop::find()?;
-    let source = || Source { path: file, flags, set_statics: false };
+    let source = || Source { path: file, flags, set_statics: false, instances: &[] };
     let neighbours = workshop.neighbours(&[source()], 1)?;
     workshop.load(source(), &Config::default(), Member { neighbours: &neighbours, index: 0 })
 }

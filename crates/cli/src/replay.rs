@@ -38,8 +38,8 @@ fn neighbours(workshop: &Workshop, suite: &Suite) -> Result<Neighbours, CliError
     let source = |file: &StoredFile| file.folder.join(&file.source);
     let paths: Vec<PathBuf> = suite.files.iter().map(source).collect();
     let source = |(file, path)| {
-        let StoredFile { flags, set_statics, .. }: &StoredFile = file;
-        Source { path, flags, set_statics: *set_statics }
+        let StoredFile { flags, set_statics, instances, .. }: &StoredFile = file;
+        Source { path, flags, set_statics: *set_statics, instances }
     };
     let paths = paths.iter().map(PathBuf::as_path);
     let sources: Vec<Source<'_>> = suite.files.iter().zip(paths).map(source).collect();
@@ -66,7 +66,7 @@ fn replay_file(workshop: &Workshop, file: &StoredFile, member: Member<'_>) -> Re
     enter(&file.folder)?;
     let config = Config::read(file.config.as_deref())?;
     let path = existing(&source, &file.source);
-    let source = Source { path, flags: &file.flags, set_statics: file.set_statics };
+    let source = Source { path, flags: &file.flags, set_statics: file.set_statics, instances: &file.instances };
     let loaded = workshop.load(source, &config, member)?;
     // A suite says for each test which allocations fail; where it says nothing, none does.
     let loaded = loaded.with_failing_allocations();

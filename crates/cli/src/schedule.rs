@@ -48,12 +48,14 @@ pub struct Work<'a> {
     pub malloc_may_fail: bool,
     /// Static variables are inputs too.
     pub set_statics: bool,
+    /// Instances of templates that are units of their own.
+    pub instances: &'a [String],
     pub jobs: NonZeroUsize,
 }
 
 impl Work<'_> {
-    fn named<'s>(&self, source: &'s SourceFile) -> Source<'s> {
-        Source { path: &source.path, flags: &source.flags, set_statics: self.set_statics }
+    fn named<'s>(&'s self, source: &'s SourceFile) -> Source<'s> {
+        Source { path: &source.path, flags: &source.flags, set_statics: self.set_statics, instances: self.instances }
     }
 }
 
@@ -200,7 +202,10 @@ impl Schedule<'_> {
                 state.names = self.check_names(&state);
             }
             let may_treat = match state.names {
-                Names::Unchecked => self.work.names.is_empty() && !self.work.config.names_functions(),
+                Names::Unchecked => {
+                    let named = !self.work.names.is_empty() || !self.work.instances.is_empty();
+                    !named && !self.work.config.names_functions()
+                }
                 Names::Right { .. } => true,
                 Names::Wrong(_) => false,
             };
@@ -248,6 +253,10 @@ impl Schedule<'_> {
             });
         }
         let maps: Vec<&Map> = open.iter().map(|file| &file.loaded.program.map).collect();
+        if let Some(instance) = self.work.instances.iter().find(|text| !maps.is_empty() && !is_tested(&maps, text)) {
+            let hint = "name a template of the file with its arguments, such as 'clamp<double>' or 'Stack<int>'";
+            return Names::Wrong(CliError::usage(format!("there is no '{instance}' to test")).with_hint(hint));
+        }
         match self.work.config.check(&maps) {
             _ if maps.is_empty() => Names::Right { remarks: Vec::new() },
             Ok(remarks) => Names::Right { remarks },
@@ -392,4 +401,10 @@ fn open_with_more(stage: &Stage) -> Option<Arc<OpenFile>> {
 /// A thread that panicked while it held a lock left nothing half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a function of these files is tested at this instance.
+fn is_tested(maps: &[&Map], instance: &str) -> bool {
+    let mut functions = maps.iter().flat_map(|map| map.functions.values());
+    functions.any(|function| function.usage.as_ref().is_some_and(|usage| usage.instance.as_deref() == Some(instance)))
 }

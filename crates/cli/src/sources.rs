@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use branchwise_frontend::{CompileCommand, CompileCommands, Recipe};
+use branchwise_frontend::{CompileCommand, CompileCommands, NO_ACCESS_CONTROL, Recipe, language_of};
+use branchwise_program::map::Language;
 
 use crate::arguments::GenerateArguments;
 use crate::error::CliError;
@@ -26,10 +27,14 @@ pub struct Sources {
 
 impl Sources {
     pub fn of(arguments: &GenerateArguments) -> Result<Self, CliError> {
-        let sources = match &arguments.project {
+        let mut sources = match &arguments.project {
             Some(folder) => of_project(folder, arguments)?,
             None => of_files(&arguments.files, &arguments.flags),
         };
+        if arguments.private {
+            let of_cpp = |file: &&mut SourceFile| language_of(&file.path) == Language::Cpp;
+            sources.files.iter_mut().filter(of_cpp).for_each(|file| file.flags.push(NO_ACCESS_CONTROL.to_owned()));
+        }
         Ok(sources.checked())
     }
 

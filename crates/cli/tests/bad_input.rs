@@ -53,6 +53,40 @@ fn without_time(line: &str) -> String {
 }
 
 #[test]
+fn a_name_that_several_overloads_have() {
+    let text = "class Stack {\npublic:\n    void push(int) {}\n    void push(const char *) {}\n};\n";
+    check(
+        &[("stack.cpp", text)],
+        &["stack.cpp", "--function", "push"],
+        expect![[r#"
+        ---- stdout
+
+        ---- stderr
+        Error: 'push' may be several functions of stack.cpp
+        Hint: name one of 'Stack::push(int)', 'Stack::push(const char *)'
+        ---- exit status 2
+    "#]],
+    );
+}
+
+#[test]
+fn an_instance_of_no_template() {
+    let text = "template <class T> T twice(T x) { return x > 0 ? 2 * x : x; }\nint f(int x) { return twice(x); }\n";
+    check(
+        &[("twice.cpp", text)],
+        &["twice.cpp", "--instance", "thrice<int>"],
+        expect![[r#"
+        ---- stdout
+
+        ---- stderr
+        Error: there is no 'thrice<int>' to test
+        Hint: name a template of the file with its arguments, such as 'clamp<double>' or 'Stack<int>'
+        ---- exit status 2
+    "#]],
+    );
+}
+
+#[test]
 fn code_that_does_not_compile() {
     check(
         &[("broken.c", "int f(int x)\n{\n    retrun x;\n}\n")],

@@ -141,11 +141,11 @@ fn emitted(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     paths
 }
 
-fn check_emitted(path: &Path, check: impl Fn(&Path) -> Result<(), String>, emit: &[&str]) -> Vec<String> {
+fn check_emitted(path: &Path, check: impl Fn(&Fixture, &Path) -> Result<(), String>, emit: &[&str]) -> Vec<String> {
     let folder = temporary();
     let checked = Fixture::read(path).and_then(|fixture| {
         generate(&fixture, emit, folder.path()).json()?;
-        check(folder.path())
+        check(&fixture, folder.path())
     });
     checked.err().map(|error| format!("{}: {error}", fixture::file_name(path))).into_iter().collect()
 }
@@ -187,7 +187,7 @@ fn emitted_tests_in_plain_c_compile_without_a_warning_and_pass() {
         "triangle",
         "union_parameter",
     ]);
-    let check = |folder: &Path| {
+    let check = |_: &Fixture, folder: &Path| {
         let sources = emitted(folder, &["c"]);
         ["clang-19", "gcc"].into_iter().try_for_each(|compiler| compiles_and_passes(compiler, &sources, &[], folder))
     };
@@ -238,7 +238,7 @@ fn run_compiler(compiler: &str, arguments: &[OsString], folder: &Path) {
     assert_eq!(compiled.status, Some(0), "{compiler}: {}", compiled.errors);
 }
 
-/// Every fixture of C++ with both compilers as plain tests, and with one framework for each: which one takes turns.
+/// Every fixture of C++ as plain tests and for both frameworks; the compilers take turns.
 #[test]
 fn emitted_tests_in_cpp_compile_without_a_warning_and_pass() {
     let _alone = alone();
@@ -249,24 +249,27 @@ fn emitted_tests_in_cpp_compile_without_a_warning_and_pass() {
     let frameworks = compilers.map(|compiler| {
         [Framework::google_test(compiler, headers.path()), Framework::catch2(compiler, headers.path())]
     });
-    let check = |turn: usize, folder: &Path| {
-        for (index, compiler) in compilers.iter().enumerate() {
-            let plain = Framework { ending: "_test.cpp", flags: Vec::new(), libraries: Vec::new() };
-            for framework in [&plain, &frameworks[index][(index + turn) % 2]] {
-                let is_its = |path: &PathBuf| fixture::file_name(path).ends_with(framework.ending);
-                let mut sources: Vec<PathBuf> = emitted(folder, &["cpp"]).into_iter().filter(is_its).collect();
-                assert!(!sources.is_empty(), "no {} in {}", framework.ending, folder.display());
-                sources.extend(framework.flags.iter().map(PathBuf::from));
-                let libraries: Vec<&str> = framework.libraries.iter().filter_map(|name| name.to_str()).collect();
-                compiles_and_passes(compiler, &sources, &libraries, folder)
-                    .map_err(|error| format!("{}: {error}", framework.ending))?;
-            }
+    let check = |turn: usize, fixture: &Fixture, folder: &Path| {
+        let opens_classes = fixture.options.iter().any(|option| option == "--private");
+        let plain = Framework { ending: "_test.cpp", flags: Vec::new(), libraries: Vec::new() };
+        let (one, other) = (turn % 2, (turn + 1) % 2);
+        let google_test = (other, &frameworks[other][0]);
+        let catch2 = (turn / 2 % 2, &frameworks[turn / 2 % 2][1]);
+        for (compiler, framework) in [(one, &plain), google_test, catch2] {
+            let is_its = |path: &PathBuf| fixture::file_name(path).ends_with(framework.ending);
+            let mut sources: Vec<PathBuf> = emitted(folder, &["cpp"]).into_iter().filter(is_its).collect();
+            assert!(!sources.is_empty(), "no {} in {}", framework.ending, folder.display());
+            sources.extend(framework.flags.iter().map(PathBuf::from));
+            sources.extend(opens_classes.then(|| PathBuf::from("-fno-access-control")));
+            let libraries: Vec<&str> = framework.libraries.iter().filter_map(|name| name.to_str()).collect();
+            compiles_and_passes(compilers[compiler], &sources, &libraries, folder)
+                .map_err(|error| format!("{}: {error}", framework.ending))?;
         }
         Ok(())
     };
     let formats = ["--emit", "c", "--emit", "gtest", "--emit", "catch2"];
     let turn = |path: &Path| paths.iter().position(|other| other == path).unwrap_or(0);
-    check_all(&paths, |path| check_emitted(path, |folder| check(turn(path), folder), &formats));
+    check_all(&paths, |path| check_emitted(path, |fixture, folder| check(turn(path), fixture, folder), &formats));
 }
 
 /// Objects by name, what they show, and the class of what is thrown.
@@ -387,7 +390,7 @@ fn emitted_tests_for_google_test_compile_without_a_warning_and_pass() {
 }
 
 /// What is written in C is compiled as C, and linked with the C++ tests.
-fn google_test(folder: &Path) -> Result<(), String> {
+fn google_test(_: &Fixture, folder: &Path) -> Result<(), String> {
     for (c_compiler, compiler) in [("gcc", "g++"), ("clang-19", "clang++-19")] {
         let mut sources = emitted(folder, &["cc", "cpp"]);
         if sources.is_empty() {

@@ -11,7 +11,7 @@ use clang_sys::CXCursor_FunctionDecl;
 
 use crate::callees::Callees;
 use crate::cfg::{Builder, Flow, THROW, never_returns};
-use crate::clang::{self, Cursor, ParsedUnit};
+use crate::clang::{self, ClangType, Cursor, ParsedUnit};
 use crate::classes;
 use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
@@ -23,7 +23,8 @@ use crate::drivers::{self, Driven};
 use crate::functions::{Named, flattened, qualified, user_functions};
 use crate::hierarchy::hierarchy;
 use crate::inputs::{self, Globals, Mentions};
-use crate::language::{self, language_of};
+use crate::instances::{self, Instance};
+use crate::language::{self, NO_ACCESS_CONTROL, language_of};
 use crate::lower::library::may_call_back;
 use crate::macros::MacroTable;
 use crate::marking::{self, Dialect, Insertion};
@@ -68,6 +69,8 @@ pub(crate) fn analyse(
         declarations,
         provided,
         set_statics: source.set_statics,
+        instances: source.instances,
+        instance_lines: Vec::new(),
         relations,
     };
     std::thread::scope(|scope| {
@@ -90,6 +93,9 @@ struct Job<'a> {
     /// Names that other files define for this one.
     provided: &'a BTreeSet<String>,
     set_statics: bool,
+    /// Instances of templates that the user names, and the lines that declare them here.
+    instances: &'a [String],
+    instance_lines: Vec<Option<String>>,
     /// Comparisons have probes.
     relations: bool,
 }
@@ -101,6 +107,10 @@ impl Job<'_> {
         let original = ParsedUnit::parse(self.path, None, &self.parse_flags(language::written(self.language)))?;
         let checks = self.checks(&original)?;
         self.preprocessed.push_str(&checks.preprocessed);
+        if self.language == Language::Cpp {
+            self.instance_lines = instances::declarations(self.instances, |line| self.compiles(line));
+            self.preprocessed.extend(self.instance_lines.iter().flatten().map(|line| format!("\n{line}")));
+        }
         let name = PathBuf::from("branchwise-preprocessed.i");
         let preprocessed = self.parse_flags(language::preprocessed(self.language));
         let marked = ParsedUnit::parse(&name, Some(&self.preprocessed), &preprocessed)?;
@@ -129,6 +139,7 @@ impl Job<'_> {
             callees: Callees::of_unit(&functions, &marked.root().children()),
             derived: Derived::default(),
             class_text: String::new(),
+            instances: instances::declared(self.instances, &marked.root().children()),
         };
         unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
         // The main file is the first of the map even if a header defines the first function.
@@ -164,9 +175,17 @@ impl Job<'_> {
         let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
         let text = match self.language {
             Language::C => self.include() + &drivers::keep_alive(&names),
-            Language::Cpp => self.include(),
+            Language::Cpp => self.include() + &self.kept_instances(functions),
         };
         Ok(coverage::parse_dump(&coverage_dump(self.toolchain, &text, self.language, &self.flags)?))
+    }
+
+    /// Makes the compiler emit the instances of templates that only tests use.
+    fn kept_instances(&self, functions: &[Named<'_>]) -> String {
+        let named = instances::kept(self.instances, &self.instance_lines);
+        let cursors: Vec<Cursor<'_>> = functions.iter().map(|function| function.cursor).collect();
+        let lines = instances::of_parameters(&cursors).into_iter().map(|class| format!("template class {class};\n"));
+        named + &lines.filter(|line| self.compiles(line)).collect::<String>()
     }
 
     fn prelude(&self) -> &'static str {
@@ -330,6 +349,7 @@ struct UnitBuilder<'a, 'u> {
     derived: Derived,
     /// Definitions of generated classes.
     class_text: String,
+    instances: Vec<Instance<'a, 'u>>,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -439,16 +459,29 @@ impl<'u> UnitBuilder<'_, 'u> {
         let name = body.name.clone();
         let number = self.map.functions.next_id();
         let preconditions = self.checks.usable(&name);
-        let driven = Driven { number: number.0, name: &name, function, globals: &globals, preconditions };
+        let mut driven = Driven {
+            number: number.0,
+            name: &name,
+            result: function.result_type(),
+            globals: &globals,
+            preconditions,
+            function,
+        };
         let shop = Workshop {
             classes: self.classes,
             derived: &self.derived.names,
+            instances: &self.instances,
+            opens_classes: self.job.flags.iter().any(|flag| flag == NO_ACCESS_CONTROL),
             types: &mut self.types,
             feeds: &mut self.map.feeds,
         };
         let made = function.is_cpp().then(|| usage(function, shop)).transpose();
+        if let Ok(Some((_, _, result))) = &made {
+            driven.result = *result;
+        }
+        let returned = driven.result;
         let text = match &made {
-            Ok(Some((usage, given))) => drivers::cpp_driver(&driven, usage, given),
+            Ok(Some((usage, given, _))) => drivers::cpp_driver(&driven, usage, given),
             Ok(None) => drivers::driver(&driven),
             Err(why) => Err(why.clone()),
         };
@@ -461,12 +494,12 @@ impl<'u> UnitBuilder<'_, 'u> {
         let driver = driver.and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), Err));
         self.map.domains.extend(self.checks.domains.get(&name).map(|domain| (number, domain.clone())));
         let (usage, parameters) = match made {
-            Ok(Some((usage, given))) => (Some(usage), self.given(&given)),
+            Ok(Some((usage, given, _))) => (Some(usage), self.given(&given)),
             _ => (None, self.parameters(function)),
         };
         let inputs = self.inputs(&parameters, &globals);
         let markers: Vec<MarkerId> = plan.markers;
-        let result = self.result(function);
+        let result = self.result(function, returned);
         self.map.functions.push(Function {
             symbol: if symbols.is_empty() { String::new() } else { symbols.remove(0) },
             variants: symbols,
@@ -515,13 +548,13 @@ impl<'u> UnitBuilder<'_, 'u> {
     }
 
     /// In C++ what a test cannot look at counts as nothing.
-    fn result(&mut self, function: Cursor<'u>) -> TypeId {
+    fn result(&mut self, function: Cursor<'u>, returned: ClangType<'u>) -> TypeId {
         match function.is_cpp() {
-            true => match drivers::observable_result(function.result_type()) {
+            true => match drivers::observable_result(returned) {
                 Some(value) => self.types.id(value),
                 None => self.types.void(),
             },
-            false => self.types.id(function.result_type()),
+            false => self.types.id(returned),
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use clang_sys::*;
 
 use crate::clang::Cursor;
+use crate::functions::qualified;
 
 /// More ways to change an object than this make more sequences than anyone can try.
 const MOST_METHODS: usize = 24;
@@ -26,6 +27,14 @@ pub(crate) fn variable(class: Cursor<'_>) -> String {
         variable.extend(character.to_lowercase());
     }
     if variable == name || variable.is_empty() { "object".to_owned() } else { variable }
+}
+
+/// As everybody can write it: an instance of a template with its arguments.
+pub(crate) fn name(class: Cursor<'_>) -> String {
+    match class.template() {
+        Some(_) => class.clang_type().canonical().spelling(),
+        None => qualified(class),
+    }
 }
 
 /// The classes that a unit defines outside of functions and templates, in source order.

@@ -110,6 +110,8 @@ pub(crate) struct Driven<'a, 'u> {
     pub number: u32,
     pub name: &'a str,
     pub function: Cursor<'u>,
+    /// What it returns; an instance of a template, what that returns.
+    pub result: ClangType<'u>,
     pub globals: &'a [Cursor<'u>],
     /// How many preconditions are checked before the call; see `preconditions`.
     pub preconditions: usize,
@@ -162,7 +164,7 @@ pub(crate) fn cpp_driver(driven: &Driven<'_, '_>, usage: &Usage, given: &[Given<
         let _ = writeln!(text, "  __bw_assume({check}({}));", arguments.join(", "));
     }
     let (preparation, call) = Preparation::of(usage);
-    let call = cpp_call(driven.function.result_type(), usage, &call);
+    let call = cpp_call(driven.result, usage, &call);
     text += &match driven.name {
         "main" => call,
         // What is thrown while objects are made makes no test.

@@ -7,6 +7,9 @@ use branchwise_program::map::Language;
 /// Endings of C++ files; headers among them are analysed as files of their own.
 const CPP_ENDINGS: [&str; 9] = ["cpp", "cc", "cxx", "c++", "C", "hpp", "hh", "hxx", "CPP"];
 
+/// The flag of clang and GCC with which tests may call private and protected methods.
+pub const NO_ACCESS_CONTROL: &str = "-fno-access-control";
+
 /// By the ending of its name, as compilers decide it.
 pub fn language_of(path: &Path) -> Language {
     let ending = path.extension().and_then(|ending| ending.to_str());

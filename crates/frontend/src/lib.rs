@@ -23,6 +23,7 @@ mod find_tool;
 mod functions;
 mod hierarchy;
 mod inputs;
+mod instances;
 mod language;
 pub mod lower;
 mod macros;
@@ -50,7 +51,7 @@ pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;
-pub use language::language_of;
+pub use language::{NO_ACCESS_CONTROL, language_of};
 pub use lower::library::{is_modelled, may_call_back};
 pub use neighbours::{LinkedFile, Neighbours};
 pub use toolchain::Toolchain;
@@ -62,6 +63,8 @@ pub struct Source<'a> {
     pub flags: &'a [String],
     /// Static variables of the file are inputs too, whatever the program would let them be.
     pub set_statics: bool,
+    /// Instances of templates that are units of their own.
+    pub instances: &'a [String],
 }
 
 /// One analysed translation unit.

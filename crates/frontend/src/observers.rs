@@ -44,7 +44,8 @@ pub(crate) fn of_object(of: ClangType<'_>, text: &str, object: Option<usize>, ty
             observers.push(Observer { text: format!("{text}.{}", member.spelling()), object, shown });
         }
     }
-    for method in classes::showing_methods(class) {
+    // The members of an instance are known by its template.
+    for method in classes::showing_methods(class.template().unwrap_or(class)) {
         if let Some(shown) = shown(referred(method.result_type()), types) {
             observers.push(Observer { text: format!("{text}.{}()", method.spelling()), object, shown });
         }

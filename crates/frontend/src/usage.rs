@@ -20,6 +20,7 @@ use crate::containers::{Standard, is_copied, spelled, standard};
 use crate::ctypes::Types;
 use crate::drivers::{observable_result, variable_of};
 use crate::functions::{is_method, qualified};
+use crate::instances::{Called, Instance};
 use crate::observers;
 
 /// Objects inside objects are made down to this depth.
@@ -38,24 +39,53 @@ pub(crate) struct Workshop<'w, 'u> {
     pub classes: &'w [Cursor<'u>],
     /// By the identity of an abstract class: the generated one that is derived from it.
     pub derived: &'w BTreeMap<String, String>,
+    /// Instances of templates that tests call directly.
+    pub instances: &'w [Instance<'w, 'u>],
+    /// Tests may call what is not public.
+    pub opens_classes: bool,
     pub types: &'w mut Types,
     pub feeds: &'w mut IdVec<FeedId, Feed>,
 }
 
+/// How a test calls a function: the description, the values that it gives, and what the call returns.
+pub(crate) type Call<'u> = (Usage, Vec<Given<'u>>, ClangType<'u>);
+
 /// What a call of the function needs, and how it is written; `Err` says why a test cannot call it.
-pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<(Usage, Vec<Given<'u>>), String> {
-    let mut maker =
-        Maker { shop, given: Vec::new(), usage: Usage::default(), objects: 0, optional: 0, changed: Vec::new() };
-    let call = match function.kind() {
-        CXCursor_LambdaExpr => return Err("a lambda is called by the function that makes it".to_owned()),
-        CXCursor_FunctionTemplate => return Err("a template runs as the instances that others call".to_owned()),
-        CXCursor_FunctionDecl => format!("{}({})", callable_name(function)?, maker.arguments(function, DEEPEST)?),
-        kind if is_method(kind) => maker.method(function)?,
-        _ => return Err("it is no function that a test can call".to_owned()),
+pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<Call<'u>, String> {
+    let mut called = shop.instances.iter().filter_map(|instance| Some((instance.text, instance.called(function)?)));
+    let called = called.next();
+    let mut maker = Maker {
+        shop,
+        given: Vec::new(),
+        usage: Usage::default(),
+        objects: 0,
+        optional: 0,
+        changed: Vec::new(),
+        made: None,
+        substituted: Vec::new(),
     };
-    let observers = maker.observers(function);
+    let (call, result) = match called {
+        Some((text, Called::Function(of))) => {
+            maker.usage.instance = Some(text.to_owned());
+            let call = format!("{text}({})", maker.arguments_of(function, of)?);
+            (call, of.function_result())
+        }
+        Some((text, Called::Method(of))) => {
+            maker.usage.instance = Some(text.to_owned());
+            let itself = Concrete::itself(of.declaration());
+            let call = maker.method(function, (&itself, of))?;
+            maker.substituted = itself.arguments;
+            (call, maker.substitute(function.result_type()))
+        }
+        None => (maker.call(function)?, function.result_type()),
+    };
+    // Two objects of the library could be one.
+    if maker.objects == 1 {
+        maker.usage.constructed.retain(|class| !class.starts_with("std::"));
+    }
+    let observers = maker.observers(function, result);
     let must_be_used = function.must_be_used();
-    Ok((Usage { call, observers, must_be_used, ..maker.usage }, maker.given))
+    Ok((Usage { call, observers, must_be_used, ..maker.usage }, maker.given, result))
 }
 
 /// As a test names it: parts of the language that have no name are in the way.
@@ -87,6 +117,10 @@ struct Maker<'w, 'u> {
     optional: usize,
     /// The objects that the call can change, by their number and the type by which it knows them.
     changed: Vec<(usize, ClangType<'u>)>,
+    /// The type of the object that the call makes.
+    made: Option<ClangType<'u>>,
+    /// What the parameters of the template are whose members are being described.
+    substituted: Vec<ClangType<'u>>,
 }
 
 /// A class of which an object can be.
@@ -96,11 +130,20 @@ struct Concrete<'u> {
     class: Cursor<'u>,
     name: String,
     generated: bool,
+    /// Of an instance of a template, whose constructors and methods are those of the template.
+    arguments: Vec<ClangType<'u>>,
 }
 
 impl<'u> Concrete<'u> {
     fn itself(class: Cursor<'u>) -> Self {
-        Concrete { class: class.definition().unwrap_or(class), name: qualified(class), generated: false }
+        let (name, generated) = (classes::name(class), false);
+        match class.template() {
+            Some(template) => {
+                let arguments = class.clang_type().canonical().template_arguments();
+                Concrete { class: template.definition().unwrap_or(template), name, generated, arguments }
+            }
+            None => Concrete { class: class.definition().unwrap_or(class), name, generated, arguments: Vec::new() },
+        }
     }
 
     fn constructors(&self) -> Vec<Option<Cursor<'u>>> {
@@ -117,11 +160,13 @@ struct Known<'u> {
     may_be_null: bool,
     /// The smart pointer that holds it.
     holder: Option<String>,
+    /// The name of its class, where that is not the name of the cursor.
+    name: Option<String>,
 }
 
 impl<'u> Known<'u> {
     fn exactly(class: Cursor<'u>) -> Self {
-        Known { class, may_be_null: false, holder: None }
+        Known { class, may_be_null: false, holder: None, name: None }
     }
 }
 
@@ -197,10 +242,39 @@ impl<'u> Maker<'_, 'u> {
         made.map(|made| (steps, made))
     }
 
-    fn method(&mut self, method: Cursor<'u>) -> Result<String, String> {
-        let name = callable_name(method)?;
-        let class = method.semantic_parent().ok_or("its class is not known")?;
-        if !method.is_public() {
+    fn call(&mut self, function: Cursor<'u>) -> Result<String, String> {
+        match function.kind() {
+            CXCursor_LambdaExpr => Err("a lambda is called by the function that makes it".to_owned()),
+            CXCursor_FunctionTemplate => Err("a template runs as the instances that others call".to_owned()),
+            CXCursor_FunctionDecl => {
+                Ok(format!("{}({})", callable_name(function)?, self.arguments(function, DEEPEST)?))
+            }
+            kind if is_method(kind) => {
+                callable_name(function)?;
+                let class = function.semantic_parent().ok_or("its class is not known")?;
+                self.method(function, (&Concrete::itself(class), class.clang_type()))
+            }
+            _ => Err("it is no function that a test can call".to_owned()),
+        }
+    }
+
+    /// The arguments of an instance of a function template, by the names of its parameters.
+    fn arguments_of(&mut self, template: Cursor<'u>, of: ClangType<'u>) -> Result<String, String> {
+        let named: Vec<Cursor<'u>> =
+            template.children().into_iter().filter(|child| child.kind() == CXCursor_ParmDecl).collect();
+        let mut arguments = Vec::new();
+        for (index, declared) in of.function_parameters().into_iter().enumerate() {
+            let name = named.get(index).map(|parameter| parameter.spelling()).filter(|name| !name.is_empty());
+            let name = name.unwrap_or_else(|| format!("argument_{}", index + 1));
+            arguments.push(self.argument(&name, declared, DEEPEST)?);
+        }
+        Ok(arguments.join(", "))
+    }
+
+    /// A call of a method of a class, which has this type.
+    fn method(&mut self, method: Cursor<'u>, (itself, of): (&Concrete<'u>, ClangType<'u>)) -> Result<String, String> {
+        let (class, name) = (itself.class, &itself.name);
+        if !method.is_public() && !self.shop.opens_classes {
             return Err("it is not public: what calls it is tested".to_owned());
         }
         match method.kind() {
@@ -208,29 +282,55 @@ impl<'u> Maker<'_, 'u> {
                 Err("its class is abstract: what constructs a derived class is tested".to_owned())
             }
             CXCursor_Constructor => {
-                self.usage.constructs = Some(qualified(class));
-                Ok(format!("({}({}))", qualified(class), self.arguments(method, DEEPEST)?))
+                (self.usage.constructs, self.made) = (Some(name.clone()), Some(of));
+                Ok(format!("({name}({}))", self.own_arguments(method, itself)?))
             }
             CXCursor_Destructor => {
-                let itself = [Concrete::itself(class)];
-                let object = self.object_of(&itself, &classes::variable(class), DEEPEST, Known::exactly(class))?;
+                let only = std::slice::from_ref(itself);
+                let object = self.object_of(only, &classes::variable(class), DEEPEST, Known::exactly(class))?;
                 self.usage.destroys = Some(object);
                 Ok(String::new())
             }
-            _ if method.is_static_method() => Ok(format!("{name}({})", self.arguments(method, DEEPEST)?)),
+            _ if method.is_static_method() => {
+                Ok(format!("{name}::{}({})", method.spelling(), self.own_arguments(method, itself)?))
+            }
             _ => {
                 let exact = !class.is_abstract_record();
-                let of = if exact { vec![Concrete::itself(class)] } else { self.concrete(class) };
-                let object = self.object_of(&of, &classes::variable(class), DEEPEST, Known::exactly(class))?;
+                let of_unit = if exact { vec![itself.clone()] } else { self.concrete(class) };
+                let known = Known { class, may_be_null: false, holder: None, name: Some(name.clone()) };
+                let object = self.object_of(&of_unit, &classes::variable(class), DEEPEST, known)?;
                 if !method.is_const_method() {
-                    self.changed.push((object, class.clang_type()));
+                    self.changed.push((object, of));
                 }
-                let arguments = self.arguments(method, DEEPEST)?;
+                let arguments = self.own_arguments(method, itself)?;
                 // The method of this class, not one that redefines it.
-                let scope = if exact { String::new() } else { format!("{}::", qualified(class)) };
+                let scope = if exact { String::new() } else { format!("{name}::") };
                 Ok(format!("{{@{object}}}.{scope}{}({arguments})", method.spelling()))
             }
         }
+    }
+
+    /// The arguments of a method of a class that may be an instance of a template.
+    fn own_arguments(&mut self, method: Cursor<'u>, of: &Concrete<'u>) -> Result<String, String> {
+        self.substituting(&of.arguments, |maker| maker.arguments(method, DEEPEST))
+    }
+
+    fn substituting<T>(&mut self, arguments: &[ClangType<'u>], make: impl FnOnce(&mut Self) -> T) -> T {
+        let around = std::mem::replace(&mut self.substituted, arguments.to_vec());
+        let made = make(self);
+        self.substituted = around;
+        made
+    }
+
+    /// A type of a template's member in its instance, where it is a parameter of the template or a reference to one.
+    fn substitute(&self, declared: ClangType<'u>) -> ClangType<'u> {
+        let canonical = declared.canonical();
+        let reference = matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference);
+        let target = if reference { canonical.pointee().canonical() } else { canonical };
+        let spelling = target.unqualified().spelling();
+        let number = spelling.trim_start_matches("const ").strip_prefix("type-parameter-0-");
+        let argument = number.and_then(|number| self.substituted.get(number.parse::<usize>().ok()?));
+        argument.copied().unwrap_or(declared)
     }
 
     fn arguments(&mut self, function: Cursor<'u>, depth: usize) -> Result<String, String> {
@@ -240,7 +340,8 @@ impl<'u> Maker<'_, 'u> {
                 name if name.is_empty() => format!("argument_{}", index + 1),
                 name => name,
             };
-            arguments.push(self.argument(&name, parameter.clang_type(), depth)?);
+            let declared = self.substitute(parameter.clang_type());
+            arguments.push(self.argument(&name, declared, depth)?);
         }
         Ok(arguments.join(", "))
     }
@@ -280,7 +381,7 @@ impl<'u> Maker<'_, 'u> {
         match pointed {
             Some(_) if reference => Err(format!("a test cannot make a `{}` yet", declared.spelling())),
             Some(_) => {
-                let known = Known { class, may_be_null: true, holder: None };
+                let known = Known { class, may_be_null: true, holder: None, name: None };
                 Ok(format!("{{&{}}}", self.object_of(&self.concrete(class), name, depth, known)?))
             }
             None => {
@@ -301,16 +402,16 @@ impl<'u> Maker<'_, 'u> {
     }
 
     /// What a test looks at after a call of the function.
-    fn observers(&mut self, function: Cursor<'u>) -> Vec<Observer> {
+    fn observers(&mut self, function: Cursor<'u>, result: ClangType<'u>) -> Vec<Observer> {
         let types = &mut *self.shop.types;
         let mut observers = match function.kind() {
             CXCursor_Destructor => return Vec::new(),
-            CXCursor_Constructor => match function.semantic_parent() {
-                Some(class) => observers::of_object(class.clang_type(), RESULT, None, types),
+            CXCursor_Constructor => match self.made {
+                Some(class) => observers::of_object(class, RESULT, None, types),
                 None => Vec::new(),
             },
-            _ if observable_result(function.result_type()).is_some() => Vec::new(),
-            _ => observers::of_result(function.result_type(), types),
+            _ if observable_result(result).is_some() => Vec::new(),
+            _ => observers::of_result(result, types),
         };
         for (object, of) in &self.changed {
             observers.extend(observers::of_object(*of, &format!("{{@{object}}}"), Some(*object), types));
@@ -410,7 +511,7 @@ impl<'u> Maker<'_, 'u> {
         if target.kind() == CXType_Record && standard(target).is_none() && !target.declaration().in_system_header() {
             self.objects = number;
             let of = self.concrete(target.declaration());
-            let known = Known { class: target.declaration(), may_be_null: false, holder: Some(class) };
+            let known = Known { class: target.declaration(), may_be_null: false, holder: Some(class), name: None };
             // The pointer itself is no step down.
             return self.object_of(&of, name, depth + 1, known);
         }
@@ -451,8 +552,9 @@ impl<'u> Maker<'_, 'u> {
             matches!(of.kind(), CXType_LValueReference | CXType_Pointer) && !of.pointee().is_const()
         };
         if signature.function_parameters().iter().any(changes) {
-            self.usage.left_out.insert(format!("what {name} does to its arguments"));
+            self.usage.never_done.insert(format!("changes that {name} makes to its arguments"));
         }
+        self.usage.never_done.insert(format!("exceptions that {name} throws"));
         let choice = self.choice(format!("whether there is a {name}"));
         let (empty, after) = ("{}".to_owned(), Vec::new());
         let ways = vec![
@@ -510,7 +612,7 @@ impl<'u> Maker<'_, 'u> {
         let class = class.definition().unwrap_or(class);
         let of_unit = classes::concrete(class, self.shop.classes);
         match self.shop.derived.get(&class.usr()).filter(|_| of_unit.is_empty()) {
-            Some(name) => vec![Concrete { class, name: name.clone(), generated: true }],
+            Some(name) => vec![Concrete { class, name: name.clone(), generated: true, arguments: Vec::new() }],
             None => of_unit.into_iter().map(Concrete::itself).collect(),
         }
     }
@@ -521,7 +623,7 @@ impl<'u> Maker<'_, 'u> {
         of: &[Concrete<'u>],
         name: &str,
         depth: usize,
-        Known { class, may_be_null, holder }: Known<'u>,
+        Known { class, may_be_null, holder, name: class_name }: Known<'u>,
     ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
         let number = self.objects;
@@ -537,7 +639,11 @@ impl<'u> Maker<'_, 'u> {
         let mut ways = Vec::new();
         for (concrete, constructor) in wanted {
             ways.push(self.way(concrete, constructor, &making(several))?);
-            self.usage.derived.extend(concrete.generated.then(|| concrete.name.clone()));
+            if concrete.generated {
+                let base = qualified(concrete.class);
+                self.usage.never_done.insert(format!("exceptions and changes that methods of a {base} make"));
+                self.usage.derived.insert(concrete.name.clone());
+            }
         }
         if ways.is_empty() {
             return Err(match of {
@@ -552,7 +658,7 @@ impl<'u> Maker<'_, 'u> {
             let (class, initializer) = (class.clone(), "{}".to_owned());
             ways.push(Construction { class, before: Vec::new(), initializer, after: Vec::new() });
         }
-        let (name, class) = (name.to_owned(), holder.unwrap_or_else(|| qualified(class)));
+        let (name, class) = (name.to_owned(), holder.or(class_name).unwrap_or_else(|| classes::name(class)));
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null }));
         Ok(number)
     }
@@ -577,13 +683,13 @@ impl<'u> Maker<'_, 'u> {
         making: &Making,
     ) -> Result<Construction, String> {
         let (before, arguments) = self.apart(making.optional, |maker| match constructor {
-            Some(constructor) => maker.arguments(constructor, making.depth),
+            Some(constructor) => maker.substituting(&of.arguments, |maker| maker.arguments(constructor, making.depth)),
             None => Ok(String::new()),
         })?;
         let initializer = if arguments.is_empty() { "{}".to_owned() } else { format!("({arguments})") };
         let (after, ()) = self.apart(making.optional, |maker| {
             maker.set_members(of.class, making);
-            maker.call_methods(of.class, making);
+            maker.substituting(&of.arguments, |maker| maker.call_methods(of, making));
             Ok(())
         })?;
         Ok(match &making.holder {
@@ -614,13 +720,15 @@ impl<'u> Maker<'_, 'u> {
     }
 
     /// Any calls of public methods that can change the object.
-    fn call_methods(&mut self, class: Cursor<'u>, making: &Making) {
+    fn call_methods(&mut self, of: &Concrete<'u>, making: &Making) {
+        let class = of.class;
+        let name = if of.generated { qualified(class) } else { of.name.clone() };
         // Objects that are made for others stay as they were constructed: sequences inside sequences are too many.
         if making.depth + 1 < DEEPEST {
-            self.usage.constructed.insert(qualified(class));
+            self.usage.constructed.insert(name);
             return;
         }
-        self.usage.called.insert(qualified(class));
+        self.usage.called.insert(name);
         let choice = self.choice(format!("calls on {}", classes::variable(class)));
         let mut ways = Vec::new();
         for method in classes::changing_methods(class) {

@@ -13,7 +13,8 @@ use expect_test::{Expect, expect};
 fn unit_in(folder: &Path, text: &str) -> Unit {
     let path = folder.join("sample.c");
     std::fs::write(&path, text).unwrap();
-    analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap()
+    analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
+        .unwrap()
 }
 
 fn code_of(folder: &Path, unit: &Unit) -> Code {

@@ -9,21 +9,23 @@ fn analyse_text(text: &str, flags: &[&str]) -> Result<Unit, FrontendError> {
     let path = folder.path().join("sample.c");
     std::fs::write(&path, text).unwrap();
     let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
-    analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &flags, set_statics: false })
+    analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &flags, set_statics: false, instances: &[] })
 }
 
 #[test]
 fn a_missing_file_is_named() {
     let toolchain = Toolchain::find().unwrap();
     let error =
-        analyse(&toolchain, &Source { path: Path::new("no/such.c"), flags: &[], set_statics: false }).unwrap_err();
+        analyse(&toolchain, &Source { path: Path::new("no/such.c"), flags: &[], set_statics: false, instances: &[] })
+            .unwrap_err();
     assert_eq!(error.to_string(), "cannot read no/such.c: No such file or directory (os error 2)");
 }
 
 #[test]
 fn a_folder_is_not_a_file() {
     let toolchain = Toolchain::find().unwrap();
-    let error = analyse(&toolchain, &Source { path: Path::new("."), flags: &[], set_statics: false }).unwrap_err();
+    let error = analyse(&toolchain, &Source { path: Path::new("."), flags: &[], set_statics: false, instances: &[] })
+        .unwrap_err();
     assert!(matches!(error, FrontendError::CannotRead { .. }), "{error}");
 }
 
@@ -70,7 +72,9 @@ fn bytes_that_are_not_utf8_keep_their_value() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("latin.c");
     std::fs::write(&path, b"/* \xe9t\xe9 */\nchar *f(int x) { return x ? \"\xe9\" : \"e\"; }\n").unwrap();
-    let unit = analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap();
+    let unit =
+        analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
+            .unwrap();
     assert!(unit.marked.contains("\"\\351\""));
 }
 

@@ -12,7 +12,9 @@ fn check(text: &str, expected: Expect) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample.c");
     std::fs::write(&path, text).unwrap();
-    let unit = analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap();
+    let unit =
+        analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
+            .unwrap();
     expected.assert_eq(&function_text(&unit, "f"));
 }
 
@@ -168,7 +170,9 @@ fn a_loop_without_statements_has_a_node() {
 #[test]
 fn unconstrained_edges_are_those_of_annex_b() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/paper_climb.c");
-    let unit = analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap();
+    let unit =
+        analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
+            .unwrap();
     let map = &unit.map;
     let mut found = Vec::new();
     for function in map.functions.values() {

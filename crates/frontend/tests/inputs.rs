@@ -12,7 +12,7 @@ fn unit_of(text: &str) -> Unit {
     let path = folder.path().join("sample.c");
     std::fs::write(&path, text).unwrap();
     let toolchain = Toolchain::find().unwrap();
-    let unit = analyse(&toolchain, &Source { path: &path, flags: &[], set_statics: false }).unwrap();
+    let unit = analyse(&toolchain, &Source { path: &path, flags: &[], set_statics: false, instances: &[] }).unwrap();
     compile_bitcode(&toolchain, &unit, &folder.path().join("marked.bc")).unwrap();
     unit
 }

@@ -7,7 +7,8 @@ fn unit_of(text: &str) -> Unit {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample.c");
     std::fs::write(&path, text).unwrap();
-    analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false }).unwrap()
+    analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
+        .unwrap()
 }
 
 fn places(unit: &Unit) -> Vec<String> {

@@ -74,6 +74,25 @@ impl Unreached {
     }
 }
 
+/// What is not reached by one instance of a template may be reached by another one, and what functions of the test never
+/// do by others that do.
+pub(crate) fn within_usage(map: &Map, function: FunctionId, verdict: Verdict) -> Verdict {
+    let Some(usage) = &map.functions[function].usage else { return verdict };
+    let instance = usage.instance.iter().map(|instance| format!("instances other than {instance}"));
+    let limits = instance.chain(usage.never_done.iter().cloned()).map(|what| Bound { what, limit: 0 });
+    let mut limits: Vec<Bound> = limits.collect();
+    match verdict {
+        Verdict::Infeasible(evidence) if !limits.is_empty() => {
+            Verdict::InfeasibleWithinBounds { bounds: limits, evidence }
+        }
+        Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
+            bounds.append(&mut limits);
+            Verdict::InfeasibleWithinBounds { bounds, evidence }
+        }
+        other => other,
+    }
+}
+
 /// What its name and those of its hosts bound.
 pub(crate) fn bound(map: &Map, of: FunctionId, hosts: &[FunctionId]) -> Bound {
     let names: Vec<&str> = hosts.iter().map(|&host| map.functions[host].name.as_str()).collect();

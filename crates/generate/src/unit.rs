@@ -534,7 +534,7 @@ impl<'a> Unit<'_, 'a> {
         let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
             id,
             goal: goal.clone(),
-            verdict: of_goal(id),
+            verdict: hosts::within_usage(&program.map, self.function, of_goal(id)),
             pair: effects.pair(id),
             refuted: judge.refuted(id),
         };

@@ -26,6 +26,10 @@ pub struct Usage {
     pub observers: Vec<Observer>,
     /// The compiler warns where nobody uses what the call returns.
     pub must_be_used: bool,
+    /// What functions and generated classes that the test brings never do, and others may.
+    pub never_done: BTreeSet<String>,
+    /// The instance of a template that is called: nothing follows for others.
+    pub instance: Option<String>,
     /// Generated classes of which its objects may be.
     pub derived: BTreeSet<String>,
 }

@@ -71,6 +71,8 @@ pub(crate) struct Unit {
     pub driver: Result<u64, String>,
     /// What names its profile record.
     pub record: u64,
+    /// It may have instances, each with a record of its own: a template, or what is tested through others.
+    pub has_instances: bool,
 }
 
 impl Harness {
@@ -194,9 +196,8 @@ impl Harness {
             .iter()
             .zip(&profiled.groups)
             .filter(|((function, _), group)| {
-                // What is tested through others may have several instances, each with a record of its own.
-                let hosted = self.units.get(*function).is_some_and(|unit| unit.driver.is_err());
-                hosted || group.records == 0 || group.returned && !self.was_entered(*function, &coverage)
+                let several = self.units.get(*function).is_some_and(|unit| unit.has_instances);
+                several || group.records == 0 || group.returned && !self.was_entered(*function, &coverage)
             })
             .map(|(unit, _)| unit)
             .collect();
@@ -419,7 +420,9 @@ fn unit_of(function: &branchwise_program::map::Function, drivers: &mut Vec<Strin
         drivers.push(name);
         drivers.len() as u64 - 1
     });
+    let instance = function.usage.as_ref().and_then(|usage| usage.instance.as_ref());
     Unit {
+        has_instances: function.driver.is_err() || instance.is_some(),
         name: function.name.clone(),
         symbol: function.symbol.clone(),
         result: function.result,

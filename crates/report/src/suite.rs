@@ -79,6 +79,8 @@ pub struct Origin<'a> {
     pub config: Option<&'a Path>,
     /// The tests set static variables.
     pub set_statics: bool,
+    /// Instances of templates that were tested on their own.
+    pub instances: &'a [String],
 }
 
 /// Writes everything into `folder`, which is made where it does not exist.

@@ -31,6 +31,9 @@ pub struct StoredFile {
     /// The tests set static variables.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub set_statics: bool,
+    /// Instances of templates that were tested on their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<String>,
     pub functions: Vec<StoredFunction>,
 }
 
@@ -171,6 +174,7 @@ fn stored_file(file: &FileReport, origin: Origin<'_>) -> StoredFile {
         flags: file.flags.to_vec(),
         config: origin.config.map(Path::to_owned),
         set_statics: origin.set_statics,
+        instances: origin.instances.to_vec(),
         functions: functions.collect(),
     }
 }

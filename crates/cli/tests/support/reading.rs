@@ -20,7 +20,7 @@ pub struct Options<'a> {
 /// The file as the executor sees it, and the texts that the machine runs. The program has the unit's map.
 pub fn read(file: &Path, options: &Options<'_>) -> Result<(Unit, Program), String> {
     let toolchain = Toolchain::find().map_err(|error| error.to_string())?;
-    let source = Source { path: file, flags: options.flags, set_statics: options.set_statics };
+    let source = Source { path: file, flags: options.flags, set_statics: options.set_statics, instances: &[] };
     let mut unit = analyse(&toolchain, &source).map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let bitcode = folder.path().join("unit.bc");

@@ -33,7 +33,7 @@ fn c_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 pub fn analyse_sample(toolchain: &Toolchain, path: &Path) -> Unit {
-    analyse(toolchain, &Source { path, flags: &[], set_statics: false })
+    analyse(toolchain, &Source { path, flags: &[], set_statics: false, instances: &[] })
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
