@@ -51,7 +51,7 @@ impl Writer<'_> {
                 let text = self.array_initializer(None, &elements, name, declared);
                 self.body.needs.insert(Need::Heap);
                 let array = |name: &str| format!("unsigned char {name}[{count}]");
-                self.from_heap(&format!("unsigned char *{name}"), name, array, &text)
+                self.copied_to_heap(&format!("unsigned char *{name}"), name, array, &text)
             }
             Shape::Single => {
                 let value = elements.first().cloned().unwrap_or(Value::Opaque);
@@ -105,11 +105,11 @@ impl Writer<'_> {
         let text = braced(self.array_initializer(Some(element), values, name, declared));
         let count = values.len().max(1);
         let array = |name: &str| declaration(&self.map.types, element, &format!("{name}[{count}]"));
-        self.from_heap(&pointer, name, array, &text)
+        self.copied_to_heap(&pointer, name, array, &text)
     }
 
     /// C++ has no literals of arrays.
-    fn from_heap(&self, pointer: &str, name: &str, array: impl Fn(&str) -> String, text: &str) -> String {
+    fn copied_to_heap(&self, pointer: &str, name: &str, array: impl Fn(&str) -> String, text: &str) -> String {
         if self.map.is_cpp() {
             let bytes = format!("{name}_bytes");
             let made = format!("static_cast<decltype({name})>(branchwise_heap({bytes}, sizeof {bytes}))");
