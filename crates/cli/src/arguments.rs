@@ -105,9 +105,9 @@ pub struct GenerateArguments {
     pub memory: u64,
 
     /// Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or
-    /// none [default: the first of these that is installed]
-    #[arg(long, value_name = "NAME", value_parser = external_solver)]
-    pub external_solver: Option<ExternalSolver>,
+    /// none
+    #[arg(long, value_name = "NAME", default_value = "none", value_parser = external_solver)]
+    pub external_solver: ExternalSolver,
 
     /// Leave out a layer of the solver, to see what it is worth; may be given several times
     #[arg(long, value_enum, value_name = "LAYER", hide = true)]

@@ -117,9 +117,8 @@ fn settings(
         memory_megabytes: arguments.memory,
         worker: std::env::current_exe().ok(),
         external_solver: match &arguments.external_solver {
-            None => branchwise_constraints::ExternalSolver::find(),
-            Some(ExternalSolver::None) => None,
-            Some(ExternalSolver::Found(solver)) => Some(solver.clone()),
+            ExternalSolver::None => None,
+            ExternalSolver::Found(solver) => Some(solver.clone()),
         },
         without: arguments.without.iter().map(|&layer| layer.into()).collect(),
         query_log: arguments.queries.as_deref().map(|folder| Arc::new(QueryLog::new(folder))),

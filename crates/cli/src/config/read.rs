@@ -241,15 +241,15 @@ impl Reader<'_> {
                 _ => values = self.numbers(key, value)?,
             }
         }
-        let inside = |number: &&Number| (lowest..=highest).contains(&number.real);
-        let single = |number: &Number| (number.real.to_bits(), number.real.to_bits());
-        let (integers, floats): (Vec<(i128, i128)>, Vec<(u64, u64)>) = match values.is_empty() {
-            true => (vec![(least, most)], vec![(lowest.to_bits(), highest.to_bits())]),
-            false => (
-                values.iter().filter(inside).filter_map(|number| Some((number.integer?, number.integer?))).collect(),
-                values.iter().filter(inside).map(single).collect(),
-            ),
-        };
+        let (mut integers, mut floats) = (Vec::new(), Vec::new());
+        if values.is_empty() {
+            integers.push((least, most));
+            floats.push((lowest.to_bits(), highest.to_bits()));
+        }
+        for number in values.iter().filter(|number| (lowest..=highest).contains(&number.real)) {
+            integers.extend(number.integer.map(|integer| (integer, integer)));
+            floats.push((number.real.to_bits(), number.real.to_bits()));
+        }
         if floats.iter().all(|&(low, high)| f64::from_bits(low) > f64::from_bits(high)) {
             return Err(self.error(at, "no value is left for a number that is read"));
         }

@@ -36,11 +36,7 @@ impl ExternalSolver {
     /// The names of those that are known, the better one for floats first.
     pub const NAMES: [&'static str; 2] = ["bitwuzla", "cvc5"];
 
-    /// The first that is in a folder of the PATH.
-    pub fn find() -> Option<Self> {
-        Self::NAMES.iter().find_map(|name| Self::named(name))
-    }
-
+    /// The one of this name, if it is in a folder of the PATH.
     pub fn named(name: &str) -> Option<Self> {
         let name = *Self::NAMES.iter().find(|known| **known == name)?;
         let path = std::env::var_os("PATH")?;
