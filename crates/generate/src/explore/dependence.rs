@@ -98,9 +98,8 @@ pub(super) struct Dependence {
     refuted: BTreeMap<Candidate, Vec<TermId>>,
     /// What was refuted without knowing all ways.
     partial: BTreeMap<(History, MarkerId), Vec<Candidate>>,
-    /// What has waited for more ways through a decision to become known.
-    waited: HashSet<(Candidate, (History, MarkerId))>,
-    /// What waits, and what was refuted and more ways have become known for since. Other paths with the same history may settle it before its turn.
+    /// What was refuted, and more ways have become known for since. Other paths with the same history may settle it before
+    /// its turn.
     stale: Vec<Candidate>,
     skipped: Vec<Candidate>,
     /// Alternatives that the same path decided before, and the condition that held then.
@@ -301,17 +300,7 @@ impl Exploration<'_, '_> {
             return false;
         }
         let query = self.query(candidate);
-        self.is_excluded(candidate, &query) || self.can_skip(candidate, &query) || self.waits(candidate, &query)
-    }
-
-    /// Where paths are goals, every alternative is tried: better once, when more ways are known, than twice.
-    fn waits(&mut self, candidate: Candidate, query: &Query) -> bool {
-        let waits = self.ledger.wants_paths()
-            && query.partial.iter().any(|decision| self.dependence.waited.insert((candidate, *decision)));
-        if waits {
-            self.dependence.stale.push(candidate);
-        }
-        waits
+        self.is_excluded(candidate, &query) || self.can_skip(candidate, &query)
     }
 
     /// What a path has decided before excludes the alternative, unless the history does not tell of that decision.
