@@ -151,3 +151,46 @@ fn a_verdict_says_for_which_view_it_speaks() {
     let goals = json["functions"][0]["goals"].as_array().cloned().unwrap_or_default();
     assert!(goals.len() == 2 && goals.iter().all(|goal| goal["view"] == "unit" && goal["verdict"] == "covered"));
 }
+
+const BAD_ENDS: &str = "#include <exception>
+void noexcepts(int x) noexcept { if (x == 3) throw 7; }
+struct shape {
+    shape() { call(); }
+    virtual ~shape() {}
+    void call() { work(); }
+    virtual int work() = 0;
+};
+struct square : shape { int work() override { return 1; } };
+int pure(int x) { if (x == 9) { square made; return made.work(); } return 0; }
+struct thrower {
+    int n;
+    ~thrower() noexcept(false) { if (n > 4) throw n; }
+};
+int unwinds(int x) {
+    try {
+        thrower made{x};
+        if (x == 12) throw 1.5;
+    } catch (...) { return 1; }
+    return 0;
+}
+int ends(int x) { if (x == 77) std::terminate(); return 0; }
+int main(int argc, char **) { if (argc == 3) throw 5; return 0; }
+";
+
+#[test]
+fn what_ends_a_program_of_cpp_is_a_finding_of_its_kind() {
+    let (_, json) = run(BAD_ENDS, &["generate", "unit.cpp", "--steps", "200", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let findings = json["findings"].as_array().cloned().unwrap_or_default();
+    let line = |finding: &serde_json::Value| {
+        format!("{} line {}: confirmed {}", finding["kind"], finding["line"], finding["confirmed"])
+    };
+    let lines: Vec<String> = findings.iter().map(line).collect();
+    expect![[r#"
+        "uncaught_exception" line null: confirmed true
+        "pure_virtual_call" line 6: confirmed true
+        "exception_while_unwinding" line null: confirmed true
+        "terminate" line 22: confirmed true
+        "uncaught_exception" line null: confirmed true"#]]
+    .assert_eq(&lines.join("\n"));
+}

@@ -138,6 +138,7 @@ impl Run<'_, '_> {
 
     fn call_library(&mut self, name: &str, call: &Call, arguments: &[Value], mut state: State) -> Found<Vec<State>> {
         match name {
+            "__bw_terminate" | "__bw_pure_virtual" => Ok(Vec::new()),
             "abort" | "llvm.trap" | "__assert_fail" | "_exit" | "_Exit" => Ok(Vec::new()),
             "__bw_release" | "__bw_threw" => Ok(vec![state]),
             _ if name.starts_with("__bw_objects_") => {

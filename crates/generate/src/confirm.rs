@@ -47,7 +47,12 @@ fn by_native_end(finding: &Finding) -> Option<String> {
         | FindingKind::UseAfterReturn
         | FindingKind::UseAfterFree
         | FindingKind::DoesNotReturn => &[(SIGSEGV, "SIGSEGV"), (SIGBUS, "SIGBUS")],
-        FindingKind::AssertFailed | FindingKind::Abort => &[(SIGABRT, "SIGABRT"), (SIGILL, "SIGILL")],
+        FindingKind::AssertFailed
+        | FindingKind::Abort
+        | FindingKind::Terminate
+        | FindingKind::UncaughtException
+        | FindingKind::ExceptionWhileUnwinding
+        | FindingKind::PureVirtualCall => &[(SIGABRT, "SIGABRT"), (SIGILL, "SIGILL")],
         // The C library's checks abort; what it takes for a piece of the heap may also lie nowhere.
         FindingKind::DoubleFree | FindingKind::InvalidFree => &[(SIGABRT, "SIGABRT"), (SIGSEGV, "SIGSEGV")],
         // The division of the smallest number by -1 traps; other overflows do not.
@@ -106,7 +111,12 @@ fn fits(finding: &Finding, report: &SanitizerReport) -> bool {
         FindingKind::DoubleFree => &["double-free", "ABRT"],
         FindingKind::InvalidFree => &["attempting free", "bad-free", "ABRT"],
         FindingKind::FloatOutOfRange => &["outside the range of representable values"],
-        FindingKind::AssertFailed | FindingKind::Abort => &["ABRT", "ILL"],
+        FindingKind::AssertFailed
+        | FindingKind::Abort
+        | FindingKind::Terminate
+        | FindingKind::UncaughtException
+        | FindingKind::ExceptionWhileUnwinding
+        | FindingKind::PureVirtualCall => &["ABRT", "ILL"],
         FindingKind::DoesNotReturn => &["stack-overflow"],
         FindingKind::UninitialisedRead => &["use-of-uninitialized-value"],
     };

@@ -185,6 +185,10 @@ pub enum FindingKind {
     FloatOutOfRange,
     AssertFailed,
     Abort,
+    Terminate,
+    UncaughtException,
+    ExceptionWhileUnwinding,
+    PureVirtualCall,
     DoesNotReturn,
 }
 
@@ -207,6 +211,10 @@ impl FindingKind {
             FindingKind::FloatOutOfRange => "float_out_of_range",
             FindingKind::AssertFailed => "assert_failed",
             FindingKind::Abort => "abort",
+            FindingKind::Terminate => "terminate",
+            FindingKind::UncaughtException => "uncaught_exception",
+            FindingKind::ExceptionWhileUnwinding => "exception_while_unwinding",
+            FindingKind::PureVirtualCall => "pure_virtual_call",
             FindingKind::DoesNotReturn => "does_not_return",
         }
     }

@@ -7,6 +7,7 @@ use branchwise_program::library::readable;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::executor::{Executor, Step};
+use crate::frames::Frame;
 use crate::making::OBJECTS;
 use crate::path::{FaultKind, PathEnd, Site};
 use crate::value::{ObjectId, Pointer, Value};
@@ -62,6 +63,11 @@ impl Executor<'_, '_> {
         let name = self.code.functions[callee].name.as_str();
         let result = match (name, arguments) {
             ("abort" | "llvm.trap", _) => self.fail(FaultKind::Abort, format!("'{name}' was called")),
+            ("__bw_terminate", [uncaught]) => {
+                let uncaught = *uncaught;
+                self.end_by_terminate(&uncaught)
+            }
+            ("__bw_pure_virtual", _) => self.fail(FaultKind::PureVirtualCall, "a pure virtual method was called"),
             ("__assert_fail", _) => self.fail(FaultKind::AssertFailed, "an assertion failed"),
             ("_exit" | "_Exit", _) => Err(Box::new(PathEnd::Exited { status: exit_status(arguments) })),
             ("__bw_allocate", [size, alignment, contents]) => self.allocate(size, alignment, contents).map(Some),
@@ -90,6 +96,21 @@ impl Executor<'_, '_> {
             self.set(*out, value);
         }
         Ok(())
+    }
+
+    /// The compiler calls `terminate` where an exception comes to the end of what must not throw.
+    fn end_by_terminate<T>(&self, uncaught: &Value) -> Step<T> {
+        let by_compiler = |frame: &Frame| self.code.functions[frame.function].name == "__clang_call_terminate";
+        if !self.frames.iter().any(by_compiler) {
+            return self.fail(FaultKind::Terminate, "'std::terminate' was called");
+        }
+        match uncaught {
+            Value::Bits(0) => self.fail(FaultKind::UncaughtException, "an exception leaves what must not throw"),
+            _ => {
+                let message = "a destructor throws while another exception is on its way";
+                self.fail(FaultKind::ExceptionWhileUnwinding, message)
+            }
+        }
     }
 
     /// A stub has written so many bytes behind a parameter; the real function might have written more.

@@ -187,6 +187,13 @@ pub enum FaultKind {
     InvalidFree,
     UninitialisedRead,
     Abort,
+    /// `std::terminate` was called by the program.
+    Terminate,
+    /// An exception came to where none may leave: `noexcept`, the end of `main`.
+    UncaughtException,
+    /// A destructor threw while another exception was on its way.
+    ExceptionWhileUnwinding,
+    PureVirtualCall,
     AssertFailed,
     /// C says nothing of what happens next; the path goes on as the machine does.
     SignedOverflow,

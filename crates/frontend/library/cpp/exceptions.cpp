@@ -171,7 +171,7 @@ struct selected {
 extern "C" {
 
 [[noreturn]] void terminate_now() noexcept NAMED(_ZSt9terminatev);
-void terminate_now() noexcept { abort(); }
+void terminate_now() noexcept { __bw_terminate(__bw_uncaught); }
 
 /* Which clause of a landing pad takes the exception that has arrived there; 0: none, it only cleans up. */
 selected __bw_select(const type *const *clauses, const int *numbers, int count) noexcept {
@@ -256,8 +256,8 @@ int uncaught_exceptions_now() noexcept { return __bw_uncaught; }
 bool uncaught_exception_now() noexcept NAMED(_ZSt18uncaught_exceptionv);
 bool uncaught_exception_now() noexcept { return __bw_uncaught > 0; }
 
-[[noreturn]] void __cxa_pure_virtual() noexcept { abort(); }
-[[noreturn]] void __cxa_deleted_virtual() noexcept { abort(); }
+[[noreturn]] void __cxa_pure_virtual() noexcept { __bw_pure_virtual(); }
+[[noreturn]] void __cxa_deleted_virtual() noexcept { __bw_pure_virtual(); }
 
 void *__dynamic_cast(const void *object, const type *from, const type *to, ptrdiff_t) noexcept {
     const long *table = *(const long *const *)object;

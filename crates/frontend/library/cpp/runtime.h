@@ -14,7 +14,10 @@ extern "C" {
 void *__bw_allocate(size_t size, size_t alignment, int contents) noexcept;
 void __bw_release(void *object) noexcept;
 [[noreturn]] void __bw_unsupported(const char *what) noexcept;
-[[noreturn]] void abort() noexcept;
+/* As abort(), for reasons that a finding names: terminate() while so many exceptions are on their way, and a call of a
+ * method that has no body. */
+[[noreturn]] void __bw_terminate(int uncaught) noexcept;
+[[noreturn]] void __bw_pure_virtual() noexcept;
 int scanf(const char *format, ...) noexcept;
 int getchar() noexcept;
 int atexit(void (*handler)()) noexcept;

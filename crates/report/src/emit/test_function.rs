@@ -136,6 +136,10 @@ fn is_open_ended(kind: FindingKind) -> bool {
         | FindingKind::WriteToConstant
         | FindingKind::AssertFailed
         | FindingKind::Abort
+        | FindingKind::Terminate
+        | FindingKind::UncaughtException
+        | FindingKind::ExceptionWhileUnwinding
+        | FindingKind::PureVirtualCall
         | FindingKind::DoesNotReturn => false,
     }
 }
