@@ -1,4 +1,4 @@
-//! Real code nobody here wrote: every function of some well-known C libraries, 10 s each. `cargo bench -p branchwise-cli
+//! Real code nobody here wrote: every function of some well-known libraries of C and C++, 10 s each. `cargo bench -p branchwise-cli
 //! --bench libraries` fetches the sources from the Debian archive (checked by their SHA-256), runs the tool on each file and
 //! prints the Markdown table of `docs/benchmarks.md`; nothing here is a test. `BRANCHWISE_LIBRARIES=TEXT` takes only
 //! files whose name contains the text, `BRANCHWISE_SECONDS=N` gives each function that time.
@@ -22,7 +22,7 @@ struct Library {
 
 const ARCHIVE: &str = "http://deb.debian.org/debian/pool/main/";
 
-const LIBRARIES: [Library; 4] = [
+const LIBRARIES: [Library; 6] = [
     Library {
         name: "cJSON 1.7.15",
         archive: "c/cjson/cjson_1.7.15.orig.tar.gz",
@@ -53,6 +53,22 @@ const LIBRARIES: [Library; 4] = [
         sha256: "747f942c6ebfc9edb2b1d4a5f45405acf88e027479476a7bcfc2609411d0f49f",
         folder: "libb64-1.2.orig",
         files: &["src/cdecode.c", "src/cencode.c"],
+        flags: &["-Iinclude"],
+    },
+    Library {
+        name: "tinyxml2 9.0.0",
+        archive: "t/tinyxml2/tinyxml2_9.0.0%2bdfsg.orig.tar.xz",
+        sha256: "96510f47a5db537f70dff3e83dd71fd2180cbba4aa76c589a549467e7f34bc9b",
+        folder: "tinyxml2-9.0.0",
+        files: &["tinyxml2.cpp"],
+        flags: &[],
+    },
+    Library {
+        name: "jsoncpp 1.9.5",
+        archive: "libj/libjsoncpp/libjsoncpp_1.9.5.orig.tar.gz",
+        sha256: "f409856e5920c18d0c2fb85276e24ee607d2a09b5e7d5f0a371368903c275da2",
+        folder: "jsoncpp-1.9.5",
+        files: &["src/lib_json/json_value.cpp", "src/lib_json/json_reader.cpp", "src/lib_json/json_writer.cpp"],
         flags: &["-Iinclude"],
     },
 ];

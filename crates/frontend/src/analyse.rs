@@ -36,7 +36,7 @@ use crate::preprocess::{clean_flags, coverage_dump, preprocess};
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::SyntaxTree;
-use crate::usage::{Given, Workshop, usage};
+use crate::usage::{Given, UsableConstructors, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
 /// Deeply nested code makes deep recursion, in libclang and here; the memory is only reserved.
@@ -140,6 +140,7 @@ impl Job<'_> {
             derived: Derived::default(),
             class_text: String::new(),
             instances: instances::declared(self.instances, &marked.root().children()),
+            usable: UsableConstructors::new(),
         };
         unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
         // The main file is the first of the map even if a header defines the first function.
@@ -350,6 +351,7 @@ struct UnitBuilder<'a, 'u> {
     /// Definitions of generated classes.
     class_text: String,
     instances: Vec<Instance<'a, 'u>>,
+    usable: UsableConstructors<'u>,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -472,6 +474,7 @@ impl<'u> UnitBuilder<'_, 'u> {
             derived: &self.derived.names,
             instances: &self.instances,
             opens_classes: self.job.flags.iter().any(|flag| flag == NO_ACCESS_CONTROL),
+            usable: &mut self.usable,
             types: &mut self.types,
             feeds: &mut self.map.feeds,
         };

@@ -30,6 +30,7 @@ mod macros;
 mod making;
 mod marking;
 mod neighbours;
+mod objects;
 mod observers;
 mod places;
 mod plan;

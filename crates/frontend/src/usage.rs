@@ -4,7 +4,7 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use branchwise_program::map::{Feed, FeedOrigin};
 use branchwise_program::types::{Type, TypeKind};
@@ -21,10 +21,14 @@ use crate::ctypes::Types;
 use crate::drivers::{observable_result, variable_of};
 use crate::functions::{is_method, qualified};
 use crate::instances::{Called, Instance};
+use crate::objects::{Concrete, Known, Making};
 use crate::observers;
 
 /// Objects inside objects are made down to this depth.
 const DEEPEST: usize = 3;
+
+/// Objects that are arguments of others are made in no more ways than this: ways inside ways are too many.
+const MOST_NESTED_WAYS: usize = 3;
 
 /// A value that a test gives, by the type that its variable has.
 #[derive(Clone)]
@@ -32,6 +36,9 @@ pub(crate) struct Given<'u> {
     pub name: String,
     pub declared: ClangType<'u>,
 }
+
+/// By class and depth.
+pub(crate) type UsableConstructors<'u> = HashMap<(String, usize), Vec<Option<Cursor<'u>>>>;
 
 /// Where descriptions put what they ask for.
 pub(crate) struct Workshop<'w, 'u> {
@@ -43,6 +50,8 @@ pub(crate) struct Workshop<'w, 'u> {
     pub instances: &'w [Instance<'w, 'u>],
     /// Tests may call what is not public.
     pub opens_classes: bool,
+    /// The constructors that tests can call, by the name of a class and the depth at which its objects are made.
+    pub usable: &'w mut UsableConstructors<'u>,
     pub types: &'w mut Types,
     pub feeds: &'w mut IdVec<FeedId, Feed>,
 }
@@ -121,80 +130,6 @@ struct Maker<'w, 'u> {
     made: Option<ClangType<'u>>,
     /// What the parameters of the template are whose members are being described.
     substituted: Vec<ClangType<'u>>,
-}
-
-/// A class of which an object can be.
-#[derive(Clone)]
-struct Concrete<'u> {
-    /// Its constructors and methods are known; of a generated class, those of its base.
-    class: Cursor<'u>,
-    name: String,
-    generated: bool,
-    /// Of an instance of a template, whose constructors and methods are those of the template.
-    arguments: Vec<ClangType<'u>>,
-}
-
-impl<'u> Concrete<'u> {
-    fn itself(class: Cursor<'u>) -> Self {
-        let (name, generated) = (classes::name(class), false);
-        match class.template() {
-            Some(template) => {
-                let arguments = class.clang_type().canonical().template_arguments();
-                Concrete { class: template.definition().unwrap_or(template), name, generated, arguments }
-            }
-            None => Concrete { class: class.definition().unwrap_or(class), name, generated, arguments: Vec::new() },
-        }
-    }
-
-    fn constructors(&self) -> Vec<Option<Cursor<'u>>> {
-        match self.generated {
-            true => classes::constructors_for_derived(self.class),
-            false => classes::constructors(self.class),
-        }
-    }
-}
-
-/// How the texts know an object.
-struct Known<'u> {
-    class: Cursor<'u>,
-    may_be_null: bool,
-    /// The smart pointer that holds it.
-    holder: Option<String>,
-    /// The name of its class, where that is not the name of the cursor.
-    name: Option<String>,
-}
-
-impl<'u> Known<'u> {
-    fn exactly(class: Cursor<'u>) -> Self {
-        Known { class, may_be_null: false, holder: None, name: None }
-    }
-}
-
-/// An object that is being described.
-struct Making {
-    number: usize,
-    depth: usize,
-    /// Whether it is made at all, or in this way, is the test's choice.
-    optional: bool,
-    holder: Option<String>,
-}
-
-impl Making {
-    /// The object itself.
-    fn target(&self) -> String {
-        match self.holder {
-            Some(_) => format!("(*{{@{}}})", self.number),
-            None => format!("{{@{}}}", self.number),
-        }
-    }
-
-    /// What stands before the name of a member.
-    fn member(&self) -> String {
-        match self.holder {
-            Some(_) => format!("{{@{}}}->", self.number),
-            None => format!("{{@{}}}.", self.number),
-        }
-    }
 }
 
 /// How far a description had come.
@@ -628,10 +563,15 @@ impl<'u> Maker<'_, 'u> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
         let number = self.objects;
         self.objects += 1;
-        let making = |optional: bool| Making { number, depth, optional, holder: holder.clone() };
+        let calls_behind = of.len() == 1 && !may_be_null && holder.is_none();
+        let making = |optional: bool| Making { number, depth, optional, holder: holder.clone(), calls_behind };
         let mut wanted = Vec::new();
         for concrete in of {
-            let usable = self.usable_ways(concrete, &making(true));
+            let mut usable = self.usable_ways(concrete, &making(true));
+            if depth + 1 < DEEPEST && usable.len() > MOST_NESTED_WAYS {
+                usable.truncate(MOST_NESTED_WAYS);
+                self.usage.left_out.insert(format!("other constructors of {}", concrete.name));
+            }
             wanted.extend(usable.into_iter().map(|way| (concrete, way)));
         }
         let several = may_be_null || holder.is_some() || wanted.len() > 1;
@@ -658,22 +598,45 @@ impl<'u> Maker<'_, 'u> {
             let (class, initializer) = (class.clone(), "{}".to_owned());
             ways.push(Construction { class, before: Vec::new(), initializer, after: Vec::new() });
         }
+        let behind = making(several);
         let (name, class) = (name.to_owned(), holder.or(class_name).unwrap_or_else(|| classes::name(class)));
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null }));
+        if let ([only], true) = (of, calls_behind) {
+            self.substituting(&only.arguments, |maker| maker.call_methods(only, &behind));
+        }
         Ok(number)
     }
 
-    /// The constructors with which an object can be made; `None` is the one that nobody declares.
+    /// The constructors with which an object can be made; `None` is the one that nobody declares. Asked once for each
+    /// class and depth: classes with many constructors are the arguments of each other's.
     fn usable_ways(&mut self, of: &Concrete<'u>, making: &Making) -> Vec<Option<Cursor<'u>>> {
+        let key = (of.name.clone(), making.depth);
+        if let Some(known) = self.shop.usable.get(&key) {
+            return known.clone();
+        }
         let mut usable = Vec::new();
         for constructor in of.constructors() {
             let mark = self.mark();
-            if self.way(of, constructor, making).is_ok() {
+            if self.construction_arguments(of, constructor, making).is_ok() {
                 usable.push(constructor);
             }
             self.back_to(mark);
         }
+        self.shop.usable.insert(key, usable.clone());
         usable
+    }
+
+    /// What comes before the construction, and its arguments.
+    fn construction_arguments(
+        &mut self,
+        of: &Concrete<'u>,
+        constructor: Option<Cursor<'u>>,
+        making: &Making,
+    ) -> Result<(Vec<Step>, String), String> {
+        self.apart(making.optional, |maker| match constructor {
+            Some(constructor) => maker.substituting(&of.arguments, |maker| maker.arguments(constructor, making.depth)),
+            None => Ok(String::new()),
+        })
     }
 
     fn way(
@@ -682,14 +645,13 @@ impl<'u> Maker<'_, 'u> {
         constructor: Option<Cursor<'u>>,
         making: &Making,
     ) -> Result<Construction, String> {
-        let (before, arguments) = self.apart(making.optional, |maker| match constructor {
-            Some(constructor) => maker.substituting(&of.arguments, |maker| maker.arguments(constructor, making.depth)),
-            None => Ok(String::new()),
-        })?;
+        let (before, arguments) = self.construction_arguments(of, constructor, making)?;
         let initializer = if arguments.is_empty() { "{}".to_owned() } else { format!("({arguments})") };
         let (after, ()) = self.apart(making.optional, |maker| {
             maker.set_members(of.class, making);
-            maker.substituting(&of.arguments, |maker| maker.call_methods(of, making));
+            if !making.calls_behind {
+                maker.substituting(&of.arguments, |maker| maker.call_methods(of, making));
+            }
             Ok(())
         })?;
         Ok(match &making.holder {

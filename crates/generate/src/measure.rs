@@ -140,10 +140,12 @@ impl Comparison<'_> {
             entry.covered_goals += u64::from(*covered);
             entry.never_run += u64::from(goal.markers().iter().any(|marker| never_run.contains(marker)));
         }
-        if let Some(measured) = self.coverage.function_named(&self.map.functions[function].symbol) {
+        let untested = self.shown.report.tests.is_empty();
+        let measured = self.coverage.function_named(&self.map.functions[function].symbol);
+        if let Some(measured) = measured.filter(|measured| !untested || !measured.branches.is_empty()) {
             count_regions(measured, &mut outcomes);
-        } else if self.shown.report.tests.is_empty() {
-            // Of a template llvm-cov knows the instances, and there may be none.
+        } else if untested {
+            // Of a template llvm-cov knows the instances, of an inline function its code: there may be none.
             outcomes.values_mut().for_each(|outcome| outcome.regions = outcome.goals);
         } else if !outcomes.is_empty() {
             self.disagree(function, "llvm-cov does not know this function".to_string());
