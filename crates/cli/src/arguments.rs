@@ -113,9 +113,9 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, value_name = "LAYER", hide = true)]
     pub without: Vec<SolverLayer>,
 
-    /// Explore alternatives that cannot affect any open goal too, to see what leaving them out is worth
-    #[arg(long, hide = true)]
-    pub no_data_dependence: bool,
+    /// Leave out alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
+    #[arg(long)]
+    pub data_dependence: bool,
 
     /// Write the queries that the solver has to compute to this folder, as SMT-LIB text with its answers
     #[arg(long, value_name = "DIR", hide = true)]

@@ -66,8 +66,8 @@ fn the_document_s_example_takes_strictly_less() {
         fs::write(&seed, format!("A[0] = 1\nA[1] = 2\ne = 3\nx = {x}\n")).expect("the folder can be written");
         for criterion in ["minimal-all-paths", "minimal-all-conditions", "minimal-all-decisions", "branch", "mcdc"] {
             let arguments = ["--criterion", criterion, "--seed-test", seed_name];
-            let with = goals(WILLIAMS, "f", &arguments);
-            let without = goals(WILLIAMS, "f", &[&arguments[..], &["--no-data-dependence"]].concat());
+            let with = goals(WILLIAMS, "f", &[&arguments[..], &["--data-dependence"]].concat());
+            let without = goals(WILLIAMS, "f", &arguments);
             assert_eq!(with["functions"][0]["criteria"][0]["complete"], true, "{criterion}");
             assert_eq!(verdicts(&with["functions"][0]), verdicts(&without["functions"][0]), "{criterion}");
             assert_eq!(work(&without, "skipped_alternatives"), 0, "{criterion}");
@@ -212,7 +212,7 @@ fn generated(arguments: &[&str]) -> Json {
 #[test]
 fn verdicts_are_those_of_exhaustive_search() {
     for criterion in CRITERIA {
-        let with = generated(&["--criterion", criterion]);
+        let with = generated(&["--criterion", criterion, "--data-dependence"]);
         let exhaustive = generated(&["--criterion", criterion, "--strategy", "depth-first"]);
         let functions = |json: &Json| json["functions"].as_array().expect("functions").clone();
         let mut skipped = 0;
@@ -229,7 +229,7 @@ fn verdicts_are_those_of_exhaustive_search() {
 #[test]
 fn criteria_on_whole_paths_explore_all() {
     for criterion in ["all-paths", "k-path", "empty-else", "max-iterations", "def-use", "loop"] {
-        let json = goals(DEPENDENT, "idle", &["--criterion", criterion]);
+        let json = goals(DEPENDENT, "idle", &["--criterion", criterion, "--data-dependence"]);
         assert_eq!(work(&json, "skipped_alternatives"), 0, "{criterion}");
     }
 }
@@ -280,14 +280,15 @@ fn differences(path: &Path) -> Result<(Vec<String>, u64), String> {
         arguments.extend(more);
         tool::generate(&fixture.path, &arguments, &fixture.flags, folder.path()).json()
     };
-    let (with, exhaustive) = (run(&["--strategy", "concolic"])?, run(&["--strategy", "depth-first"])?);
+    let with = ["--strategy", "concolic", "--data-dependence"];
+    let (with, exhaustive) = (run(&with)?, run(&["--strategy", "depth-first"])?);
     let (found, expected) = (verdicts(&with["functions"][0]), verdicts(&exhaustive["functions"][0]));
     let decided = |verdict: &str| verdict == "covered" || verdict == "infeasible";
     let differs = |goal: &str, verdict: &String| decided(verdict) && found.get(goal) != Some(verdict);
     if !expected.iter().any(|(goal, verdict)| differs(goal, verdict)) {
         return Ok((Vec::new(), work(&with, "skipped_alternatives")));
     }
-    let without = run(&["--strategy", "concolic", "--no-data-dependence"])?;
+    let without = run(&["--strategy", "concolic"])?;
     let without = verdicts(&without["functions"][0]);
     let differing =
         expected.iter().filter(|(goal, verdict)| differs(goal, verdict) && found.get(*goal) != without.get(*goal));
