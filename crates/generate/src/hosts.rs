@@ -77,9 +77,12 @@ impl Unreached {
 /// What is not reached by one instance of a template may be reached by another one, and what functions of the test never
 /// do by others that do.
 pub(crate) fn within_usage(map: &Map, function: FunctionId, verdict: Verdict) -> Verdict {
-    let Some(usage) = &map.functions[function].usage else { return verdict };
-    let instance = usage.instance.iter().map(|instance| format!("instances other than {instance}"));
-    let limits = instance.chain(usage.never_done.iter().cloned()).map(|what| Bound { what, limit: 0 });
+    let usage = map.functions[function].usage.as_ref();
+    let instance = usage.and_then(|usage| usage.instance.as_ref());
+    let instance = instance.map(|instance| format!("instances other than {instance}"));
+    let never_done = usage.into_iter().flat_map(|usage| usage.never_done.iter().cloned());
+    let thrown = (map.is_cpp() && calls_stubs(map)).then(|| "exceptions of functions that no file defines".to_owned());
+    let limits = instance.into_iter().chain(never_done).chain(thrown).map(|what| Bound { what, limit: 0 });
     let mut limits: Vec<Bound> = limits.collect();
     match verdict {
         Verdict::Infeasible(evidence) if !limits.is_empty() => {
@@ -91,6 +94,13 @@ pub(crate) fn within_usage(map: &Map, function: FunctionId, verdict: Verdict) ->
         }
         other => other,
     }
+}
+
+/// Whether any function of the file calls one that only the tests define.
+fn calls_stubs(map: &Map) -> bool {
+    let stubs: BTreeSet<&str> = map.stubs.iter().map(|stub| stub.name.as_str()).collect();
+    let mut calls = map.functions.values().flat_map(|function| &function.calls);
+    calls.any(|call| call.callee.as_deref().is_some_and(|callee| stubs.contains(callee)))
 }
 
 /// What its name and those of its hosts bound.
