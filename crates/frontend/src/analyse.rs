@@ -227,16 +227,15 @@ impl Job<'_> {
         let name = "branchwise-drivers.i";
         let parsed = ParsedUnit::parse(Path::new(name), Some(&(before.clone() + &drivers.concat())), &flags);
         let Err(FrontendError::DoesNotCompile { messages, .. }) = parsed else { return BTreeSet::new() };
-        let mut ends = Vec::new();
-        let mut line = before.lines().count();
+        let first = before.lines().count();
+        let (mut ends, mut line) = (Vec::new(), first);
         for text in drivers {
             line += text.lines().count();
             ends.push(line);
         }
         let place = |message: &str| {
             let wrong = message.strip_prefix(name)?.strip_prefix(':')?.split(':').next()?.parse::<usize>().ok()?;
-            let is_behind = wrong > before.lines().count();
-            is_behind.then(|| ends.partition_point(|&end| end < wrong)).filter(|&at| at < drivers.len())
+            (wrong > first).then(|| ends.partition_point(|&end| end < wrong)).filter(|&at| at < drivers.len())
         };
         messages.lines().filter_map(place).collect()
     }

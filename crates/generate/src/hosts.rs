@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_goals::{Bound, GoalId, Verdict};
 use branchwise_program::FunctionId;
-use branchwise_program::map::Map;
+use branchwise_program::map::{Function, Language, Map};
 use branchwise_search::Routes;
 
 /// More would take the time of as many functions.
@@ -76,20 +76,24 @@ impl Unreached {
 
 /// What is not reached by one instance of a template may be reached by another one, and what functions of the test never
 /// do by others that do.
-pub(crate) fn within_usage(map: &Map, function: FunctionId, verdict: Verdict) -> Verdict {
-    let usage = map.functions[function].usage.as_ref();
-    let instance = usage.and_then(|usage| usage.instance.as_ref());
+pub(crate) fn usage_bounds(map: &Map, function: FunctionId) -> Vec<Bound> {
+    let Function { usage, language, .. } = &map.functions[function];
+    let instance = usage.as_ref().and_then(|usage| usage.instance.as_ref());
     let instance = instance.map(|instance| format!("instances other than {instance}"));
-    let never_done = usage.into_iter().flat_map(|usage| usage.never_done.iter().cloned());
-    let thrown = (map.is_cpp() && calls_stubs(map)).then(|| "exceptions of functions that no file defines".to_owned());
-    let limits = instance.into_iter().chain(never_done).chain(thrown).map(|what| Bound { what, limit: 0 });
-    let mut limits: Vec<Bound> = limits.collect();
+    let never_done = usage.iter().flat_map(|usage| usage.never_done.iter().cloned());
+    let throws = *language == Language::Cpp && calls_stubs(map);
+    let thrown = throws.then(|| "exceptions of functions that no file defines".to_owned());
+    instance.into_iter().chain(never_done).chain(thrown).map(|what| Bound { what, limit: 0 }).collect()
+}
+
+/// A verdict that holds within these bounds too.
+pub(crate) fn within(limits: &[Bound], verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Infeasible(evidence) if !limits.is_empty() => {
-            Verdict::InfeasibleWithinBounds { bounds: limits, evidence }
+            Verdict::InfeasibleWithinBounds { bounds: limits.to_vec(), evidence }
         }
         Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
-            bounds.append(&mut limits);
+            bounds.extend_from_slice(limits);
             Verdict::InfeasibleWithinBounds { bounds, evidence }
         }
         other => other,

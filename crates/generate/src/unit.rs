@@ -524,6 +524,7 @@ impl<'a> Unit<'_, 'a> {
                 },
             }
         };
+        let limits = hosts::usage_bounds(&program.map, self.function);
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
             Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
             Some(_) if ledger.is_reached(id) => not_reproduced(counters, closest),
@@ -534,7 +535,7 @@ impl<'a> Unit<'_, 'a> {
         let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
             id,
             goal: goal.clone(),
-            verdict: hosts::within_usage(&program.map, self.function, of_goal(id)),
+            verdict: hosts::within(&limits, of_goal(id)),
             pair: effects.pair(id),
             refuted: judge.refuted(id),
         };
