@@ -194,3 +194,37 @@ fn what_ends_a_program_of_cpp_is_a_finding_of_its_kind() {
         "uncaught_exception" line null: confirmed true"#]]
     .assert_eq(&lines.join("\n"));
 }
+
+const LEAKS: &str = "#include <memory>
+#include <vector>
+struct buffer {
+    int *data;
+    explicit buffer(int n) : data(new int[4]) { if (n > 3) throw n; }
+    ~buffer() { delete[] data; }
+};
+void check(int n) { if (n < 0) throw n; }
+int careless(int n) { int *p = new int(n); check(n); n = *p; delete p; return n; }
+int handled(int n) { try { return careless(n); } catch (int) { return -1; } }
+int careful(int n) { std::unique_ptr<int> p(new int(n)); check(n); return *p; }
+int *kept;
+int keeps(int n) { kept = new int(n); check(n); return 1; }
+int outside(int n) { int *p = nullptr, r = 0; try { p = new int(n); check(n); r = *p; } catch (int) {} delete p; return r; }
+int inner(int n) { auto *v = new std::vector<int>(3);
+    check(n); delete v; return n; }
+";
+
+#[test]
+fn what_an_exception_puts_out_of_reach_is_a_finding() {
+    let (_, json) = run(LEAKS, &["generate", "unit.cpp", "--steps", "200", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let findings = json["findings"].as_array().cloned().unwrap_or_default();
+    let line = |finding: &serde_json::Value| {
+        format!("{} line {}: confirmed by {}", finding["kind"], finding["line"], finding["confirmed_by"])
+    };
+    let lines: Vec<String> = findings.iter().map(line).collect();
+    expect![[r#"
+        "leak_on_unwinding" line 5: confirmed by "LeakSanitizer: memory leak"
+        "leak_on_unwinding" line 9: confirmed by "LeakSanitizer: memory leak"
+        "leak_on_unwinding" line 15: confirmed by "LeakSanitizer: memory leak""#]]
+    .assert_eq(&lines.join("\n"));
+}

@@ -164,15 +164,16 @@ pub(crate) fn cpp_driver(driven: &Driven<'_, '_>, usage: &Usage, given: &[Given<
         let _ = writeln!(text, "  __bw_assume({check}({}));", arguments.join(", "));
     }
     let (preparation, call) = Preparation::of(usage);
+    let (room, threw) = room_of_constructed(usage);
     let call = cpp_call(driven.result, usage, &call);
     text += &match driven.name {
         "main" => call,
         // What is thrown while objects are made makes no test.
         _ if !preparation.is_empty() => format!(
-            "  bool __bw_ready = false;\n  try {{\n{preparation}  __bw_ready = true;\n{call}  }} \
-             catch (...) {{\n    if (!__bw_ready) __bw_assume(0);\n    __bw_threw();\n  }}\n"
+            "{room}  bool __bw_ready = false;\n  try {{\n{preparation}  __bw_ready = true;\n{call}  }} \
+             catch (...) {{\n    if (!__bw_ready) __bw_assume(0);\n    {threw}\n  }}\n"
         ),
-        _ => format!("  try {{\n{call}  }} catch (...) {{ __bw_threw(); }}\n"),
+        _ => format!("{room}  try {{\n{call}  }} catch (...) {{ {threw} }}\n"),
     };
     for (index, global) in driven.globals.iter().enumerate() {
         let (name, output) = (qualified(*global), 1 + given.len() + index);
@@ -181,7 +182,26 @@ pub(crate) fn cpp_driver(driven: &Driven<'_, '_>, usage: &Usage, given: &[Given<
     Ok(text + "}\n")
 }
 
+/// Where the object that the call constructs comes to lie, and what is done when the call threw. There is no object then:
+/// what its members pointed to is out of reach.
+fn room_of_constructed(usage: &Usage) -> (String, &'static str) {
+    match &usage.constructs {
+        Some(class) => (
+            format!("  alignas({class}) unsigned char __bw_room[sizeof({class})];\n"),
+            "__builtin_memset(__bw_room, 0, sizeof __bw_room); __bw_threw();",
+        ),
+        None => (String::new(), "__bw_threw();"),
+    }
+}
+
 fn cpp_call(result: ClangType<'_>, usage: &Usage, call: &str) -> String {
+    if let Some(class) = &usage.constructs {
+        let observed = observers::native_line(&usage.observers, making::expression);
+        return format!(
+            "  {class} *__bw_new = ::new (__bw_room, __bw_here{{}}) {call};\n{ONLY_NATIVE} auto &__bw_r = *__bw_new; \
+             (void)__bw_r;\n{observed}  __bw_end_of(__bw_new);\n"
+        );
+    }
     let call = match observable_result(result) {
         Some(_) => format!("  auto __bw_r = {call};\n  __bw_output(&__bw_r, 0, sizeof __bw_r);\n"),
         None if usage.looks_at_result() => format!("{ONLY_NATIVE} auto &&__bw_r =\n  {call};\n"),

@@ -6,16 +6,18 @@ use crate::result::{Confirmation, Finding, FindingKind};
 
 /// Confirms what can be confirmed. A sanitized build is made only if a native end does not tell enough.
 pub(crate) fn confirm(harness: &mut Harness, findings: &mut [Finding]) {
-    let (mut open, mut uninitialised): (Vec<&mut Finding>, Vec<&mut Finding>) = Default::default();
+    let [mut open, mut uninitialised, mut leaks]: [Vec<&mut Finding>; 3] = Default::default();
     for finding in findings {
         match by_native_end(finding) {
             Some(by) => finding.confirmation = Confirmation::Confirmed { by },
             None if finding.kind == FindingKind::UninitialisedRead => uninitialised.push(finding),
+            None if finding.kind == FindingKind::LeakOnUnwinding => leaks.push(finding),
             None => open.push(finding),
         }
     }
     confirm_with(harness, Sanitizers::Usual, open);
     confirm_with(harness, Sanitizers::Memory, uninitialised);
+    confirm_with(harness, Sanitizers::Leaks, leaks);
 }
 
 fn confirm_with(harness: &mut Harness, sanitizers: Sanitizers, findings: Vec<&mut Finding>) {
@@ -57,7 +59,10 @@ fn by_native_end(finding: &Finding) -> Option<String> {
         FindingKind::DoubleFree | FindingKind::InvalidFree => &[(SIGABRT, "SIGABRT"), (SIGSEGV, "SIGSEGV")],
         // The division of the smallest number by -1 traps; other overflows do not.
         FindingKind::SignedOverflow => &[(SIGFPE, "SIGFPE")],
-        FindingKind::ShiftTooFar | FindingKind::FloatOutOfRange | FindingKind::UninitialisedRead => &[],
+        FindingKind::ShiftTooFar
+        | FindingKind::FloatOutOfRange
+        | FindingKind::UninitialisedRead
+        | FindingKind::LeakOnUnwinding => &[],
     };
     let (_, name) = expected.iter().find(|(number, _)| *number == signal)?;
     Some(format!("signal {name} of the native run"))
@@ -119,6 +124,7 @@ fn fits(finding: &Finding, report: &SanitizerReport) -> bool {
         | FindingKind::PureVirtualCall => &["ABRT", "ILL"],
         FindingKind::DoesNotReturn => &["stack-overflow"],
         FindingKind::UninitialisedRead => &["use-of-uninitialized-value"],
+        FindingKind::LeakOnUnwinding => &["memory leak"],
     };
     let integer_overflow = report.what.contains("integer overflow");
     same_line

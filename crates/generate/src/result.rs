@@ -189,6 +189,7 @@ pub enum FindingKind {
     UncaughtException,
     ExceptionWhileUnwinding,
     PureVirtualCall,
+    LeakOnUnwinding,
     DoesNotReturn,
 }
 
@@ -215,6 +216,7 @@ impl FindingKind {
             FindingKind::UncaughtException => "uncaught_exception",
             FindingKind::ExceptionWhileUnwinding => "exception_while_unwinding",
             FindingKind::PureVirtualCall => "pure_virtual_call",
+            FindingKind::LeakOnUnwinding => "leak_on_unwinding",
             FindingKind::DoesNotReturn => "does_not_return",
         }
     }

@@ -740,6 +740,7 @@ fn finding_kind(kind: FaultKind) -> FindingKind {
         FaultKind::UncaughtException => FindingKind::UncaughtException,
         FaultKind::ExceptionWhileUnwinding => FindingKind::ExceptionWhileUnwinding,
         FaultKind::PureVirtualCall => FindingKind::PureVirtualCall,
+        FaultKind::LeakOnUnwinding => FindingKind::LeakOnUnwinding,
         FaultKind::AssertFailed => FindingKind::AssertFailed,
         FaultKind::ShiftTooFar => FindingKind::ShiftTooFar,
         FaultKind::FloatOutOfRange => FindingKind::FloatOutOfRange,

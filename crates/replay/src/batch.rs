@@ -16,6 +16,7 @@ const FLAG_DETAILS: u64 = 1;
 const FLAG_PROFILE_PER_GROUP: u64 = 2;
 const FLAG_STATE: u64 = 4;
 const FLAG_OTHER_FILLING: u64 = 8;
+const FLAG_FIND_LEAKS: u64 = 16;
 
 /// Room for what objects show after a call.
 const STATE_BYTES: u64 = 1 << 16;
@@ -60,6 +61,8 @@ pub(crate) enum Purpose {
     ProfilePerGroup,
     /// Run on the sanitized build; only the end counts.
     Sanitize,
+    /// The same, on the build that finds leaks.
+    FindLeaks,
     /// Run on the build that counts instructions.
     Count,
     /// What objects show after the call too.
@@ -142,6 +145,7 @@ impl Batch {
     pub fn finish(&mut self, limits: &Limits, purpose: Purpose) -> &[u8] {
         let flags = match purpose {
             Purpose::Observe | Purpose::Sanitize => FLAG_DETAILS,
+            Purpose::FindLeaks => FLAG_DETAILS | FLAG_FIND_LEAKS,
             Purpose::Profile | Purpose::Count => 0,
             Purpose::ProfilePerGroup => FLAG_PROFILE_PER_GROUP,
             Purpose::State(Filling::One) => FLAG_DETAILS | FLAG_STATE,

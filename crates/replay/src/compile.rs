@@ -105,6 +105,7 @@ pub(crate) fn build_sanitized(
     let added = match sanitizers {
         Sanitizers::Usual => SANITIZER_FLAGS,
         Sanitizers::Memory => MEMORY_SANITIZER_FLAGS,
+        Sanitizers::Leaks => LEAK_SANITIZER_FLAGS,
     };
     let flags: Vec<String> = flags.iter().cloned().chain(added.map(String::from)).collect();
     let map = Map::default();
@@ -126,6 +127,8 @@ pub(crate) fn build_counting(tools: &Tools, sources: &LaterSources, folder: &Pat
 const SANITIZER_FLAGS: [&str; 2] =
     ["-fsanitize=address,undefined,float-cast-overflow", "-fsanitize-recover=undefined,float-cast-overflow"];
 const MEMORY_SANITIZER_FLAGS: [&str; 2] = ["-fsanitize=memory", "-fsanitize-recover=memory"];
+/// Where it finds an allocation by the frames of its callers.
+const LEAK_SANITIZER_FLAGS: [&str; 2] = ["-fsanitize=leak", "-fno-omit-frame-pointer"];
 
 fn driver_table(drivers: &[String]) -> String {
     let mut text = String::new();
@@ -177,6 +180,7 @@ impl Variant<'_> {
             Kind::Marked => "marked",
             Kind::Plain => "plain",
             Kind::Sanitized(Sanitizers::Usual) => "sanitized",
+            Kind::Sanitized(Sanitizers::Leaks) => "leaks",
             Kind::Sanitized(Sanitizers::Memory) => "memory",
             Kind::Counting => "counting",
         }
@@ -200,9 +204,9 @@ impl Variant<'_> {
         let mut command = Command::new(&self.tools.clang);
         // Ours come last, so that they win over the user's -O2 or -Werror.
         command.args(self.sources.flags).args(["-O0", "-w", "-fno-lto", "-Wno-error", "-Qunused-arguments"]);
-        // The memory sanitizer knows lines from there alone.
-        let debug = if self.kind == Kind::Sanitized(Sanitizers::Memory) { "-gline-tables-only" } else { "-g0" };
-        command.arg(debug);
+        // The sanitizers that write stacks know lines from there alone.
+        let stacks = matches!(self.kind, Kind::Sanitized(Sanitizers::Memory | Sanitizers::Leaks));
+        command.arg(if stacks { "-gline-tables-only" } else { "-g0" });
         if self.kind == Kind::Plain {
             command.args(["-fprofile-instr-generate", "-fcoverage-mapping"]);
             // Lets children count into shared memory, where counts survive whatever ends the child.

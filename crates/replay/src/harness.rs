@@ -376,7 +376,7 @@ impl Harness {
     fn start(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Process, ReplayError> {
         let (file, prefix) = self.write_batch(batch, purpose)?;
         let executable = match purpose {
-            Purpose::Observe | Purpose::Sanitize | Purpose::State(_) => &self.executables.marked,
+            Purpose::Observe | Purpose::Sanitize | Purpose::FindLeaks | Purpose::State(_) => &self.executables.marked,
             Purpose::Profile | Purpose::ProfilePerGroup | Purpose::Count => &self.executables.plain,
         };
         Process::start(executable, &file, prefix, &self.own.path().join(WORK))
@@ -393,7 +393,7 @@ impl Harness {
         let file = self.own.path().join("batch");
         // Sanitizers reserve terabytes of address space and make everything slower.
         let limits = match purpose {
-            Purpose::Sanitize => {
+            Purpose::Sanitize | Purpose::FindLeaks => {
                 Limits { memory_megabytes: 0, milliseconds: 4 * self.limits.milliseconds, ..self.limits }
             }
             // By the clock; a step takes some thousand times as long as the instruction.
@@ -504,7 +504,13 @@ impl Process {
         let address = format!("log_path={reports}:detect_leaks=0:handle_abort=1:symbolize=0");
         let undefined = format!("log_path={reports}:print_stacktrace=0:symbolize=0");
         let memory = format!("log_path={reports}:halt_on_error=0:symbolize=0");
-        let options = [("ASAN_OPTIONS", address), ("UBSAN_OPTIONS", undefined), ("MSAN_OPTIONS", memory)];
+        let leaks = format!("log_path={reports}:leak_check_at_exit=0:symbolize=0");
+        let options = [
+            ("ASAN_OPTIONS", address),
+            ("UBSAN_OPTIONS", undefined),
+            ("MSAN_OPTIONS", memory),
+            ("LSAN_OPTIONS", leaks),
+        ];
         Process::start_with(executable, batch, prefix, work, &options, &[])
     }
 

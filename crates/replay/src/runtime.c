@@ -29,7 +29,7 @@
 #define PAGE 4096ul
 #define MAGIC 0x31797061706c7762ull
 
-enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2, FLAG_STATE = 4, FLAG_OTHER_FILLING = 8 };
+enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2, FLAG_STATE = 4, FLAG_OTHER_FILLING = 8, FLAG_FIND_LEAKS = 16 };
 /* Outputs with numbers that no input has. */
 enum { OUTPUT_THREW = 1u << 30, OUTPUT_OBSERVED };
 enum { TAG_TEST = 1, TAG_GROUP = 2, TAG_END = 3, TAG_FAILURE = 4, TAG_STARTED = 5 };
@@ -531,6 +531,18 @@ static void make_calls(void) {
     }
 }
 
+/* Those of the leak sanitizer. */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+extern void __lsan_register_root_region(const void *from, size_t size) __attribute__((weak));
+
+/* What the test has allocated and nobody can reach goes into the report. */
+static void find_leaks(void) {
+    if (!(header->flags & FLAG_FIND_LEAKS) || !__lsan_do_recoverable_leak_check) return;
+    scrub_stack();
+    __lsan_register_root_region((const void *)header->region_base, header->region_bytes);
+    __lsan_do_recoverable_leak_check();
+}
+
 static void run_child(void) {
     sigset_t none;
     setpgid(0, 0);
@@ -546,6 +558,7 @@ static void run_child(void) {
     be_counted();
     errno = 0;
     make_calls();
+    find_leaks();
     dump_objects();
     dump_streams();
     shared->returned = 1;

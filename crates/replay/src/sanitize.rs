@@ -22,6 +22,8 @@ pub enum Sanitizers {
     Usual,
     /// MemorySanitizer, which sees values that were never written.
     Memory,
+    /// LeakSanitizer, which looks after each test for objects that nobody can reach.
+    Leaks,
 }
 
 /// The sanitized builds, which all threads share.
@@ -31,6 +33,7 @@ pub(crate) struct Sanitizer {
     /// Made when the first finding is to be confirmed; or why it could not be.
     usual: OnceLock<Result<PathBuf, String>>,
     memory: OnceLock<Result<PathBuf, String>>,
+    leaks: OnceLock<Result<PathBuf, String>>,
 }
 
 /// What builds are made from that not every run needs.
@@ -51,13 +54,14 @@ impl Sanitizer {
         let (marked, plain) = (marked.to_owned(), plain.to_owned());
         let (flags, others) = (flags.to_vec(), others.to_vec());
         let sources = LaterSources { marked, plain, flags, language, drivers, others };
-        Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new() }
+        Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new(), leaks: OnceLock::new() }
     }
 
     fn executable(&self, sanitizers: Sanitizers) -> &OnceLock<Result<PathBuf, String>> {
         match sanitizers {
             Sanitizers::Usual => &self.usual,
             Sanitizers::Memory => &self.memory,
+            Sanitizers::Leaks => &self.leaks,
         }
     }
 }
@@ -65,7 +69,7 @@ impl Sanitizer {
 /// One complaint of a sanitizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SanitizerReport {
-    /// `AddressSanitizer`, `UndefinedBehaviorSanitizer` or `MemorySanitizer`.
+    /// `AddressSanitizer`, `UndefinedBehaviorSanitizer`, `MemorySanitizer` or `LeakSanitizer`.
     pub sanitizer: &'static str,
     /// E.g. `heap-use-after-free`, `signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'`.
     pub what: String,
@@ -97,12 +101,15 @@ impl Harness {
             built.map_err(|error| error.to_string())
         });
         let executable = built.as_ref().map_err(|message| ReplayError::Harness { message: message.clone() })?;
-        cases.iter().enumerate().map(|(index, case)| self.run_one_sanitized(executable, case, index)).collect()
+        let purpose = if sanitizers == Sanitizers::Leaks { Purpose::FindLeaks } else { Purpose::Sanitize };
+        let cases = cases.iter().enumerate();
+        cases.map(|(index, case)| self.run_one_sanitized(executable, purpose, case, index)).collect()
     }
 
     fn run_one_sanitized(
         &mut self,
         executable: &Path,
+        purpose: Purpose,
         case: &TestCase,
         index: usize,
     ) -> Result<SanitizedRun, ReplayError> {
@@ -110,7 +117,7 @@ impl Harness {
         fs::create_dir_all(&reports).map_err(ReplayError::io("make a temporary folder"))?;
         let mut batch = Batch::new();
         self.add_group(&mut batch, Counters::All, std::slice::from_ref(case), index)?;
-        let (file, prefix) = self.write_batch(&mut batch, Purpose::Sanitize)?;
+        let (file, prefix) = self.write_batch(&mut batch, purpose)?;
         let work = self.own.path().join(WORK);
         let mut process = Process::start_sanitized(executable, &file, prefix, &work, &reports.join("report"))?;
         let end = loop {
@@ -136,36 +143,47 @@ impl Harness {
         for file in files {
             let text = String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
             reports.extend(text.lines().filter_map(report));
-            for stack in memory_reports(executable, &text) {
+            for stack in stacks_behind(UNINITIALISED, executable, &text) {
                 let what = "use-of-uninitialized-value".to_string();
-                let line = self.innermost_line(executable, &stack)?;
+                let line = self.user_lines(executable, &stack)?.first().copied();
                 reports.push(SanitizerReport { sanitizer: "MemorySanitizer", what, line });
+            }
+            for stack in stacks_behind(LEAK, executable, &text) {
+                // What is allocated in a header of the library is allocated by whoever called it.
+                for line in self.user_lines(executable, &stack)? {
+                    let (what, line) = ("memory leak".to_string(), Some(line));
+                    reports.push(SanitizerReport { sanitizer: "LeakSanitizer", what, line });
+                }
             }
         }
         Ok(reports)
     }
 
-    /// The line of the innermost frame that is neither the sanitizer's nor the harness's.
-    fn innermost_line(&self, executable: &Path, stack: &[String]) -> Result<Option<u32>, ReplayError> {
+    /// The lines of the frames that are neither the sanitizer's nor the harness's, innermost first.
+    fn user_lines(&self, executable: &Path, stack: &[String]) -> Result<Vec<u32>, ReplayError> {
         if stack.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let mut command = Command::new(self.tools.symbolizer()?);
         command.args(["--functions=none", "--no-inlines", "--output-style=GNU"]);
         command.arg(joined("--obj=", executable)).args(stack);
         let output = succeed("llvm-symbolizer", &mut command)?;
-        Ok(String::from_utf8_lossy(&output.stdout).lines().find_map(user_line))
+        Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(user_line).collect())
     }
 }
 
-/// The stacks of what the memory sanitizer reports, as addresses within the executable, innermost first. It writes
-/// `==12==WARNING: MemorySanitizer: use-of-uninitialized-value`, then lines `#0 ADDRESS (EXECUTABLE+OFFSET) …`.
-fn memory_reports(executable: &Path, text: &str) -> Vec<Vec<String>> {
+/// How reports with a stack begin.
+const UNINITIALISED: &str = "WARNING: MemorySanitizer: use-of-uninitialized-value";
+const LEAK: &str = "Direct leak of ";
+
+/// The stacks of such reports, as addresses within the executable, innermost first. A sanitizer writes a line with the
+/// head, then lines `#0 ADDRESS (EXECUTABLE+OFFSET) …`.
+fn stacks_behind(head: &str, executable: &Path, text: &str) -> Vec<Vec<String>> {
     let within = format!("({}+", executable.display());
     let mut stacks: Vec<Vec<String>> = Vec::new();
     for line in text.lines() {
         let frame = line.trim_start().starts_with('#').then_some(line);
-        if line.contains("WARNING: MemorySanitizer: use-of-uninitialized-value") {
+        if line.contains(head) {
             stacks.push(Vec::new());
         } else if let (Some(stack), Some((_, rest))) = (stacks.last_mut(), frame.and_then(|at| at.split_once(&within)))
         {
@@ -219,8 +237,9 @@ mod tests {
         let text = "==7==WARNING: MemorySanitizer: use-of-uninitialized-value\n    #0 0x4c7dbf  (/t/x+0x4c7dbf) (BuildId: e)\n    \
                     #1 0x7f12  (/lib/libc.so.6+0x27) (BuildId: f)\n    #2 0x4302d0  (/t/x+0x4302d0) (BuildId: e)\n\nSUMMARY: \
                     MemorySanitizer: use-of-uninitialized-value (/t/x+0x4c7dbf)\n";
-        assert_eq!(memory_reports(Path::new("/t/x"), text), [["0x4c7dbf", "0x4302d0"]]);
-        assert_eq!(memory_reports(Path::new("/t/x"), "    #0 0x1  (/t/x+0x1)\n"), Vec::<Vec<String>>::new());
+        let stacks = |text| stacks_behind(UNINITIALISED, Path::new("/t/x"), text);
+        assert_eq!(stacks(text), [["0x4c7dbf", "0x4302d0"]]);
+        assert_eq!(stacks("    #0 0x1  (/t/x+0x1)\n"), Vec::<Vec<String>>::new());
         assert_eq!(
             ["/a.c:3", "a b.c:4 (discriminator 2)", "/tmp/runtime.c:9", "??:0"].map(user_line),
             [Some(3), Some(4), None, None]

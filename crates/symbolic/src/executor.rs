@@ -10,6 +10,7 @@ use branchwise_program::{CodeFunctionId, FeedId, FunctionId, GlobalId, Id, Regis
 
 use crate::frames::{Frame, Frames, LoopCount};
 use crate::inputs::ShapeId;
+use crate::leaks::Allocations;
 use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::possible::PossibleFaults;
@@ -50,6 +51,7 @@ pub(crate) struct Executor<'s, 'p> {
     pub overwritten: HashSet<ObjectId>,
     /// Objects that the program gave back.
     pub freed: HashSet<ObjectId>,
+    pub allocations: Allocations,
     pub touched: BTreeMap<Touchable, Touched>,
     pub domain: Vec<TermId>,
     decisions: Vec<Decision>,
@@ -128,6 +130,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             filled: HashSet::new(),
             overwritten: HashSet::new(),
             freed: HashSet::new(),
+            allocations: Allocations::default(),
             touched: BTreeMap::new(),
             domain: Vec::new(),
             decisions: Vec::new(),

@@ -105,6 +105,7 @@ impl Executor<'_, '_> {
         if let Some(made) = self.memory.get_mut(object) {
             made.symbolic_size = size.symbolic;
         }
+        self.note_allocation(object);
         Value::Pointer(Pointer { object, offset: 0 })
     }
 

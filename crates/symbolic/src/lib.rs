@@ -17,6 +17,7 @@ mod frames;
 mod functions;
 mod heap;
 mod inputs;
+mod leaks;
 mod library;
 mod loops;
 mod making;

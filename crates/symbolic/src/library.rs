@@ -77,7 +77,14 @@ impl Executor<'_, '_> {
                 self.note_left_alone(pointer, *written);
                 Ok(None)
             }
-            ("__bw_threw", []) => Ok(None),
+            ("__bw_throws", []) => {
+                self.note_reach();
+                Ok(None)
+            }
+            ("__bw_handles" | "__bw_threw", []) => {
+                self.note_leaks();
+                Ok(None)
+            }
             (name, arguments) if name.starts_with(OBJECTS) => self.call_of_maker(&name[OBJECTS.len()..], arguments),
             ("__bw_largest_object", [Value::Bits(bound)]) => {
                 Err(Box::new(PathEnd::ObjectBound { location: self.location(), bound: *bound }))

@@ -1,5 +1,6 @@
 //! The objects of one path. The initial image is shared by all paths; an object is copied when a path first writes it.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use branchwise_constraints::{BinaryOp, TermId};
@@ -79,6 +80,8 @@ const TOUCHED_BY_WRITE: u8 = 8;
 /// Buffers that are kept for later stack objects, and their largest size in bytes.
 const MOST_SPARE: usize = 64;
 const LARGEST_SPARE: u64 = 1 << 16;
+/// Bytes of the largest object that is searched for pointers.
+const LARGEST_SEARCHED: u64 = 1 << 20;
 
 impl Memory {
     pub(crate) fn new() -> Self {
@@ -274,6 +277,32 @@ impl Memory {
 
     pub(crate) fn targets(&self, choice: Choice) -> &[Target] {
         choice.of(&self.targets)
+    }
+
+    /// The living objects to which chains of pointers lead from these values and from objects that were not allocated on
+    /// the heap. `None`: there is too much to look through.
+    pub(crate) fn reachable(&self, values: &[Value]) -> Option<HashSet<ObjectId>> {
+        let ids = (0..self.objects.len() as u32).map(ObjectId);
+        let mut open: Vec<ObjectId> =
+            ids.filter(|id| self.get(*id).is_some_and(|object| object.origin != Origin::Heap)).collect();
+        let mut found: HashSet<ObjectId> = open.iter().copied().collect();
+        let mut reach = |value: Value, open: &mut Vec<ObjectId>| match value {
+            Value::Pointer(pointer) => open.extend(found.insert(pointer.object).then_some(pointer.object)),
+            Value::Choice(choice) => {
+                let objects = self.targets(choice).iter().filter_map(|target| target.object);
+                open.extend(objects.filter(|object| found.insert(*object)));
+            }
+            _ => {}
+        };
+        values.iter().for_each(|value| reach(*value, &mut open));
+        while let Some(id) = open.pop() {
+            let Some(object) = self.get(id) else { continue };
+            if !object.is_plain() && object.size > LARGEST_SEARCHED {
+                return None;
+            }
+            object.pointers().for_each(|value| reach(value, &mut open));
+        }
+        Some(found)
     }
 }
 

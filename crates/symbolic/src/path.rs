@@ -53,7 +53,7 @@ impl Path {
             PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } if self.called_unit => Some(fault),
             _ => None,
         };
-        self.notes.undefined[self.notes.undefined_in_earlier_calls..].iter().chain(ending)
+        self.notes.undefined[self.notes.undefined_in_earlier_calls..].iter().chain(&self.notes.leaks).chain(ending)
     }
 }
 
@@ -194,6 +194,8 @@ pub enum FaultKind {
     /// A destructor threw while another exception was on its way.
     ExceptionWhileUnwinding,
     PureVirtualCall,
+    /// Nobody can give back an object any more, because an exception left those who knew it.
+    LeakOnUnwinding,
     AssertFailed,
     /// C says nothing of what happens next; the path goes on as the machine does.
     SignedOverflow,
@@ -211,6 +213,8 @@ pub struct Notes {
     pub undefined: Vec<Fault>,
     /// How many of them belong to calls before the one under test.
     pub undefined_in_earlier_calls: usize,
+    /// What the call under test allocated and an exception put out of reach.
+    pub leaks: Vec<Fault>,
 }
 
 /// What limits a conclusion drawn from this path.

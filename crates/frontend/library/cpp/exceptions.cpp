@@ -214,6 +214,7 @@ void __cxa_throw(void *object, const type *thrown, void (*destroy)(void *)) {
     made->destroy = destroy;
     __bw_uncaught++;
     __bw_resume(made);
+    __bw_throws();
 }
 
 void *__cxa_get_exception_ptr(exception *thrown) noexcept { return thrown->adjusted; }
@@ -225,6 +226,7 @@ void *__cxa_begin_catch(exception *thrown) noexcept {
         __bw_caught = thrown;
     }
     __bw_uncaught--;
+    __bw_handles();
     return thrown->adjusted;
 }
 
@@ -249,6 +251,7 @@ void __cxa_rethrow() {
     caught->handlers = -caught->handlers;
     __bw_uncaught++;
     __bw_resume(caught);
+    __bw_throws();
 }
 
 int uncaught_exceptions_now() noexcept NAMED(_ZSt19uncaught_exceptionsv);

@@ -18,6 +18,9 @@ void __bw_release(void *object) noexcept;
  * method that has no body. */
 [[noreturn]] void __bw_terminate(int uncaught) noexcept;
 [[noreturn]] void __bw_pure_virtual() noexcept;
+/* An exception is thrown; a handler has taken it. */
+void __bw_throws() noexcept;
+void __bw_handles() noexcept;
 int scanf(const char *format, ...) noexcept;
 int getchar() noexcept;
 int atexit(void (*handler)()) noexcept;

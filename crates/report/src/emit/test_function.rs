@@ -140,6 +140,7 @@ fn is_open_ended(kind: FindingKind) -> bool {
         | FindingKind::UncaughtException
         | FindingKind::ExceptionWhileUnwinding
         | FindingKind::PureVirtualCall
+        | FindingKind::LeakOnUnwinding
         | FindingKind::DoesNotReturn => false,
     }
 }

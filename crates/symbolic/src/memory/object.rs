@@ -115,6 +115,13 @@ impl Object {
         }
     }
 
+    /// What it holds that may be a pointer, in no order.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = Value> {
+        let own = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == POINTER);
+        let own = own.filter_map(|(at, _)| self.read_pointer(at).map(Value::Pointer));
+        own.chain(self.cells.values().map(|cell| cell.value))
+    }
+
     fn mark(&mut self, offset: u64, size: u64, kind: u8) {
         if self.kinds.is_empty() && kind == PLAIN {
             return;

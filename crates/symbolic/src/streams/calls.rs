@@ -208,7 +208,10 @@ impl Executor<'_, '_> {
         let name = name.trim_start_matches('v');
         let format_at = usize::from(name != "scanf");
         let source = match name {
-            "sscanf" => Source::Text { address: call.argument(0), at: 0 },
+            "sscanf" => {
+                self.require_string(&call.argument(0))?;
+                Source::Text { address: call.argument(0), at: 0 }
+            }
             "fscanf" => {
                 match self.stream(&call.argument(0))?.0 {
                     Stream::Input => self.select_standard_input(),

@@ -1,13 +1,14 @@
 //! `scanf` and `sscanf`: one directive after the other, as glibc does it.
 
-use branchwise_constraints::TermId;
+use branchwise_constraints::{CompareOp, TermId};
 
+use crate::address::{Access, Spot};
 use crate::executor::{Executor, Step};
 use crate::streams::arguments::Arguments;
 use crate::streams::input::Found;
 use crate::streams::pieces::Notation;
 use crate::streams::scan_format::{Conversion, Directive, Kind, parse};
-use crate::value::Value;
+use crate::value::{Pointer, Value};
 
 /// Where the characters come from.
 pub(crate) enum Source {
@@ -16,6 +17,9 @@ pub(crate) enum Source {
     /// A string in memory; `at`: bytes from its start.
     Text { address: Value, at: u64 },
 }
+
+/// Bytes of a text in which its end is looked for.
+const LONGEST_TEXT: u64 = 1 << 12;
 
 /// The state of one call.
 pub(crate) struct Scan {
@@ -268,6 +272,40 @@ impl Executor<'_, '_> {
             self.store_byte(target, at, end)?;
         }
         Ok(Outcome::Matched(target.is_some()))
+    }
+
+    /// `sscanf` looks for the end of its text before it reads any of it: behind an object without one it reads on.
+    pub(crate) fn require_string(&mut self, text: &Value) -> Step<()> {
+        if self.unites() {
+            return Ok(());
+        }
+        let Spot::At(Pointer { object, offset }) = self.resolve(text, 1, Access::Read)? else { return Ok(()) };
+        let Some((size, symbolic)) = self.memory.get(object).map(|object| (object.size, object.symbolic_size)) else {
+            return Ok(());
+        };
+        let mut ended = self.session.terms.constant(0, 1);
+        for at in offset..size.min(offset.saturating_add(LONGEST_TEXT)) {
+            let byte = match (self.memory.read(self.session, object, at, 1), symbolic) {
+                (Value::Bits(0), None) => return Ok(()),
+                (Value::Bits(1..), _) => continue,
+                (Value::Term(byte), _) => byte,
+                (byte @ Value::Bits(0), Some(_)) => self.as_term(&byte, 8),
+                // The reader stops there, if it comes so far.
+                _ => return Ok(()),
+            };
+            let mut ends = self.is_byte(byte, 0);
+            if let Some(size) = symbolic {
+                let at = self.session.terms.constant(u128::from(at), 64);
+                let within = self.session.terms.compare(CompareOp::Ult, at, size);
+                ends = self.session.terms.and(ends, within);
+            }
+            ended = self.session.terms.or(ended, ends);
+        }
+        if self.holds(ended)? || size - offset > LONGEST_TEXT {
+            return Ok(());
+        }
+        let end = symbolic.map_or(size, |term| self.evaluate(term) as u64);
+        self.load_byte(text, end - offset).map(|_| ())
     }
 
     pub(crate) fn scan_byte(&mut self, scan: &mut Scan) -> Step<Option<TermId>> {
