@@ -154,8 +154,8 @@ pub struct GenerateArguments {
     #[arg(long)]
     pub private: bool,
 
-    /// Test this instance of a template on its own, such as 'clamp<double>' or 'Stack<int>'; may be given several times.
-    /// Without it, templates of C++ are tested through what calls them
+    /// Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it,
+    /// templates of C++ are tested as the simplest instance that the program uses
     #[arg(long = "instance", value_name = "INSTANCE")]
     pub instances: Vec<String>,
 

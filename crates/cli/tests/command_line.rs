@@ -200,7 +200,7 @@ fn help_of_generate() {
                       Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
 
                   --instance <INSTANCE>
-                      Test this instance of a template on its own, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested through what calls them
+                      Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
 
                   --malloc-may-fail
                       Let calls of malloc() and its like also fail, each as the test says
@@ -261,7 +261,7 @@ fn short_help_of_generate() {
                   --emit <FORMAT>           What tests are written as; may be given several times [default: c] [possible values: c, gtest, catch2]
                   --set-statics             Make the file's static variables inputs, instead of reaching their values by calls
                   --private                 Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
-                  --instance <INSTANCE>     Test this instance of a template on its own, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested through what calls them
+                  --instance <INSTANCE>     Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
                   --malloc-may-fail         Let calls of malloc() and its like also fail, each as the test says
                   --require <PERCENT>       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
                   --json                    Print one JSON object on standard output instead of the table

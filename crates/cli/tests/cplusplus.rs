@@ -228,3 +228,63 @@ fn what_an_exception_puts_out_of_reach_is_a_finding() {
         "leak_on_unwinding" line 15: confirmed by "LeakSanitizer: memory leak""#]]
     .assert_eq(&lines.join("\n"));
 }
+
+const THROWN: &str = "#include <stdexcept>
+#include <vector>
+int check(int n) {
+    if (n < 0) throw std::invalid_argument(\"n\");
+    if (n > 9) throw n;
+    return n;
+}
+int handled(int n) {
+    int r = 0;
+    try {
+        r = check(n);
+        r = r + 1;
+    } catch (const std::exception &) {
+        r = -1;
+    } catch (int v) {
+        if (v < 5)
+            r = 4;
+    }
+    return r;
+}
+int leaves(int n) {
+    std::vector<int> three(3);
+    if (n > 5) {
+        n = three.at(n);
+        n = n + 1;
+    }
+    return n;
+}
+int deeper(int n) {
+    int r = 0;
+    if (n > 7) {
+        r = leaves(n);
+        r = r + 2;
+    }
+    return r;
+}
+struct shape { virtual ~shape() {} };
+struct square : shape { int side = 3; };
+int side(int n) {
+    square made;
+    shape plain;
+    shape &one = n > 3 ? plain : made;
+    square &seen = dynamic_cast<square &>(one);
+    return seen.side;
+}
+";
+
+/// No statement behind a call that always throws is covered, and every one of a handler is.
+#[test]
+fn statements_behind_what_throws_are_not_covered_and_those_of_handlers_are() {
+    let arguments = ["generate", "unit.cpp", "--criterion", "statement", "--steps", "200", "--json"];
+    let (_, json) = run(THROWN, &arguments);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["replay"]["disagreements"], serde_json::json!([]));
+    let goals = json["functions"].as_array().into_iter().flatten().flat_map(|function| function["goals"].as_array());
+    let open = goals.flatten().filter(|goal| goal["verdict"] != "covered");
+    let open: Vec<String> = open.map(|goal| format!("{} {}", goal["line"], goal["verdict"])).collect();
+    assert_eq!(open, [r#"17 "infeasible""#, r#"25 "infeasible""#, r#"33 "infeasible""#]);
+}

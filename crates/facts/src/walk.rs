@@ -4,7 +4,7 @@ use branchwise_program::code::{
     Address, BinaryOp, Block, Cast, CastOp, Compare, CompareOp, Edge, Float, FloatOp, Instruction, Operand, Terminator,
     Width,
 };
-use branchwise_program::map::{Event, LabelValues, MarkerKind};
+use branchwise_program::map::{Event, LabelValues};
 use branchwise_program::{BlockId, MarkerId, RegisterId};
 
 use crate::contents::Contents;
@@ -413,9 +413,7 @@ impl Run<'_, '_> {
     fn mark_switch(&mut self, state: &State, marker: MarkerId, value: &Operand) {
         let number = self.value(state, value, 64).number;
         let Some(observed) = &mut self.observed else { return };
-        let MarkerKind::Switch { labels, signed, .. } = &self.interpreter.program.map.markers[marker].kind else {
-            return;
-        };
+        let Some((labels, signed)) = self.interpreter.program.map.markers[marker].kind.labels() else { return };
         let mut default = labels.len() as u32;
         let mut ranges = Vec::new();
         for (label, outcome) in labels.iter().zip(0..) {
@@ -423,13 +421,13 @@ impl Run<'_, '_> {
                 LabelValues::Default => default = outcome,
                 LabelValues::Range { low, high } => {
                     ranges.push((low, high));
-                    if reaches(&number, *signed, low, high) {
+                    if reaches(&number, signed, low, high) {
                         observed.events.insert(Event { marker, outcome });
                     }
                 }
             }
         }
-        if leaves_out(&number, *signed, &mut ranges) {
+        if leaves_out(&number, signed, &mut ranges) {
             observed.events.insert(Event { marker, outcome: default });
         }
         observed.note_compared(marker, Compared { left: number, right: None });

@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use branchwise_program::map::{Function, Input, InputOrigin, Language, Map, Parameter};
+use branchwise_program::map::{CAST, Function, Input, InputOrigin, Language, Map, NEW, Parameter, THROW};
 use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
 use clang_sys::CXCursor_FunctionDecl;
 
 use crate::callees::Callees;
-use crate::cfg::{Builder, Flow, THROW, never_returns};
+use crate::cfg::{Builder, Flow, never_returns};
 use crate::clang::{self, ClangType, Cursor, ParsedUnit};
 use crate::classes;
 use crate::columns::{self, Point, UserColumns};
@@ -69,7 +69,7 @@ pub(crate) fn analyse(
         declarations,
         provided,
         set_statics: source.set_statics,
-        instances: source.instances,
+        instances: source.instances.to_vec(),
         instance_lines: Vec::new(),
         relations,
     };
@@ -80,6 +80,10 @@ pub(crate) fn analyse(
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
+
+/// Where the declarations of instances say that they stand, and what follows them.
+const INSTANCES: &str = "branchwise-instances.h";
+const BEHIND_INSTANCES: &str = "branchwise-behind.h";
 
 struct Job<'a> {
     toolchain: &'a Toolchain,
@@ -93,8 +97,8 @@ struct Job<'a> {
     /// Names that other files define for this one.
     provided: &'a BTreeSet<String>,
     set_statics: bool,
-    /// Instances of templates that the user names, and the lines that declare them here.
-    instances: &'a [String],
+    /// Instances of templates that the user names or that the program uses, and the lines that declare them here.
+    instances: Vec<String>,
     instance_lines: Vec<Option<String>>,
     /// Comparisons have probes.
     relations: bool,
@@ -108,8 +112,13 @@ impl Job<'_> {
         let checks = self.checks(&original)?;
         self.preprocessed.push_str(&checks.preprocessed);
         if self.language == Language::Cpp {
-            self.instance_lines = instances::declarations(self.instances, |line| self.compiles(line));
-            self.preprocessed.extend(self.instance_lines.iter().flatten().map(|line| format!("\n{line}")));
+            self.instance_lines = instances::declarations(&self.instances, |line| self.compiles(line));
+            self.add_used_instances(&user_functions(&original.root().children()))?;
+            // As part of a header of the system: these classes are none of the user's text.
+            let lines: String = self.instance_lines.iter().flatten().map(String::as_str).collect();
+            if !lines.is_empty() {
+                self.preprocessed += &format!("\n# 1 \"{INSTANCES}\" 3\n{lines}# 1 \"{BEHIND_INSTANCES}\"\n");
+            }
         }
         let name = PathBuf::from("branchwise-preprocessed.i");
         let preprocessed = self.parse_flags(language::preprocessed(self.language));
@@ -139,7 +148,7 @@ impl Job<'_> {
             callees: Callees::of_unit(&functions, &marked.root().children()),
             derived: Derived::default(),
             class_text: String::new(),
-            instances: instances::declared(self.instances, &marked.root().children()),
+            instances: instances::declared(&self.instances, &marked.root().children()),
             usable: UsableConstructors::new(),
         };
         unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
@@ -172,6 +181,20 @@ impl Job<'_> {
         flags
     }
 
+    /// The instances that the program uses come behind those that the user names.
+    fn add_used_instances(&mut self, functions: &[Named<'_>]) -> Result<(), FrontendError> {
+        if !instances::has_templates(functions) {
+            return Ok(());
+        }
+        let regions = self.coverage(functions)?;
+        let used = instances::used(functions, regions.keys());
+        let first = self.instances.len();
+        let lines = instances::declarations_of_used(first, &used, |line| self.compiles(line));
+        self.instances.extend(used.into_iter().map(|used| used.text));
+        self.instance_lines.extend(lines);
+        Ok(())
+    }
+
     fn coverage(&self, functions: &[Named<'_>]) -> Result<HashMap<String, FunctionRegions>, FrontendError> {
         let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
         let text = match self.language {
@@ -183,7 +206,7 @@ impl Job<'_> {
 
     /// Makes the compiler emit the instances of templates that only tests use.
     fn kept_instances(&self, functions: &[Named<'_>]) -> String {
-        let named = instances::kept(self.instances, &self.instance_lines);
+        let named = instances::kept(&self.instances, &self.instance_lines);
         let cursors: Vec<Cursor<'_>> = functions.iter().map(|function| function.cursor).collect();
         let lines = instances::of_parameters(&cursors).into_iter().map(|class| format!("template class {class};\n"));
         named + &lines.filter(|line| self.compiles(line)).collect::<String>()
@@ -270,7 +293,7 @@ fn without_native_lines(driver: &str) -> String {
 /// What the unit calls of the library and does not define itself, where the model calls nothing of the unit.
 fn closed_functions(map: &Map) -> BTreeSet<String> {
     let called = map.functions.values().flat_map(|function| &function.calls).filter_map(|call| call.callee.clone());
-    let closed = |name: &String| name == THROW || !may_call_back(name);
+    let closed = |name: &String| [THROW, NEW, CAST].contains(&name.as_str()) || !may_call_back(name);
     called.filter(|name| map.function_named(name).is_none() && closed(name)).collect()
 }
 

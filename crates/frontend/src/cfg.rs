@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use branchwise_program::map::{
-    CallSite, Cfg, Edge, EdgeLabel, Event, Loop, LoopKind, Marker, MarkerKind, Node, NodeKind, Place,
+    CAST, CallSite, Cfg, Edge, EdgeLabel, Event, Loop, LoopKind, Marker, MarkerKind, NEW, Node, NodeKind, Place, THROW,
 };
 use branchwise_program::{EdgeId, IdVec, MarkerId, NodeId};
 
@@ -17,9 +17,6 @@ use crate::functions::is_function;
 use crate::places::{Files, Shown, Views};
 use crate::plan::{Leaf, Plan};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
-
-/// The callee of a `throw`, which is none of the unit's functions.
-pub(crate) const THROW: &str = "throw";
 
 /// Everything the graph of a function consists of.
 pub(crate) struct Flow {
@@ -306,10 +303,19 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let thrown = self.state.tries.pop().unwrap_or_default();
         for &handler in handlers {
             if let Some(&block) = tree.children(handler).last() {
-                ends.extend(self.statement(block, thrown.clone()));
+                let taken = self.handler(handler, thrown.clone());
+                ends.extend(self.statement(block, taken));
             }
         }
         ends
+    }
+
+    fn handler(&mut self, id: SyntaxId, incoming: Ends) -> Ends {
+        let Some(&marker) = self.plan.handlers.get(&id) else { return incoming };
+        let (place, text) = (self.place(id), self.markers[marker].text.clone());
+        let node = self.node(Node { kind: NodeKind::Handler(marker), place, text }, incoming);
+        self.markers[marker].node = node;
+        vec![End::Edge(node, EdgeLabel::Outcome(Event { marker, outcome: 0 }))]
     }
 
     fn open_loop(&mut self, kind: LoopKind, id: SyntaxId, incoming: &mut Ends) -> usize {
@@ -599,9 +605,17 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             (Kind::LoopVariable, _) => incoming,
             (Kind::Throw, children) => {
                 let ends = self.expressions(children, incoming);
-                let place = self.place(id);
-                let callee = Some(THROW.to_owned());
-                self.state.open_calls.push(Call { callee, declared_by_user: false, place, returns: false });
+                self.hidden_call(id, THROW);
+                ends
+            }
+            (Kind::New, children) => {
+                let ends = self.expressions(children, incoming);
+                self.hidden_call(id, NEW);
+                ends
+            }
+            (Kind::DynamicCast, children) => {
+                let ends = self.expressions(children, incoming);
+                self.hidden_call(id, CAST);
                 ends
             }
             (Kind::Call, children) => {
@@ -643,6 +657,12 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let loose = self.expressions(ids, Vec::new());
         self.state.open_calls.truncate(first_call);
         joined(incoming, loose)
+    }
+
+    /// What the compiler calls for an expression.
+    fn hidden_call(&mut self, id: SyntaxId, name: &str) {
+        let (callee, place) = (Some(name.to_owned()), self.place(id));
+        self.state.open_calls.push(Call { callee, declared_by_user: false, place, returns: name != THROW });
     }
 
     fn call(&mut self, id: SyntaxId) {

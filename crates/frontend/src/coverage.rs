@@ -24,6 +24,12 @@ pub(crate) struct Branch {
     pub folded: bool,
 }
 
+impl Branch {
+    fn place(&self) -> (u32, LineColumn, LineColumn) {
+        (self.file, self.start, self.end)
+    }
+}
+
 /// Reads what `-dump-coverage-mapping` prints, by symbol.
 pub(crate) fn parse_dump(dump: &str) -> HashMap<String, FunctionRegions> {
     let mut functions: HashMap<String, FunctionRegions> = HashMap::new();
@@ -82,11 +88,11 @@ impl FunctionRegions {
         let mut merged: Option<FunctionRegions> = None;
         for instance in instances {
             let known = merged.get_or_insert_with(FunctionRegions::default);
-            for branch in &instance.branches {
-                let same = |other: &&mut Branch| {
-                    (other.file, other.start, other.end) == (branch.file, branch.start, branch.end)
-                };
-                match known.branches.iter_mut().find(same) {
+            for (index, branch) in instance.branches.iter().enumerate() {
+                // Where they come from the argument of a macro, several stand at one place.
+                let before = instance.branches[..index].iter().filter(|other| other.place() == branch.place()).count();
+                let same = |other: &&mut Branch| other.place() == branch.place();
+                match known.branches.iter_mut().filter(same).nth(before) {
                     Some(other) => other.folded &= branch.folded,
                     None => known.branches.push(*branch),
                 }

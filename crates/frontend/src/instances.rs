@@ -1,14 +1,16 @@
-//! Instances of templates that the user names, such as `clamp<double>` or `Stack<int>`: units of their own.
+//! Instances of templates that the user names, such as `clamp<double>` or `Stack<int>`, or that the program uses: units of
+//! their own.
 
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use branchwise_program::library::readable;
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
-use crate::functions::{is_method, qualified};
+use crate::functions::{Named, is_method, qualified};
 
 /// How generated text knows them.
 const ALIAS: &str = "__bw_instance_";
@@ -16,7 +18,7 @@ const ALIAS: &str = "__bw_instance_";
 /// An instance of a function template (a pointer to its function) or of a class template.
 #[derive(Copy, Clone)]
 pub(crate) struct Instance<'a, 'u> {
-    /// As the user wrote it.
+    /// As the user wrote it, or as the program's symbols tell.
     pub text: &'a str,
     of: ClangType<'u>,
 }
@@ -31,12 +33,117 @@ pub(crate) fn declarations(texts: &[String], compiles: impl Fn(&str) -> bool) ->
     texts.iter().enumerate().map(line).collect()
 }
 
+/// Templates among the user's functions, and classes that are templates, by their names, and whether they are classes.
+/// Overloads are left out: a name with arguments would not say which is meant.
+fn templates(functions: &[Named<'_>]) -> BTreeMap<String, bool> {
+    let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+    for function in functions {
+        *uses.entry(qualified(function.cursor)).or_default() += 1;
+    }
+    let template = |function: &Named<'_>| match function.cursor.kind() {
+        CXCursor_FunctionTemplate => Some((qualified(function.cursor), false)).filter(|(name, _)| uses[name] == 1),
+        kind if is_method(kind) => {
+            let class = function.cursor.semantic_parent()?;
+            (class.kind() == CXCursor_ClassTemplate).then(|| (qualified(class), true))
+        }
+        _ => None,
+    };
+    functions.iter().filter_map(template).collect()
+}
+
+pub(crate) fn has_templates(functions: &[Named<'_>]) -> bool {
+    !templates(functions).is_empty()
+}
+
+/// An instance that the program uses.
+pub(crate) struct Used {
+    pub text: String,
+    is_class: bool,
+}
+
+impl Used {
+    fn declaration(&self, number: usize) -> String {
+        let text = &self.text;
+        match self.is_class {
+            true => format!("using {ALIAS}{number} = {text};\ntemplate class {text};\n"),
+            false => format!("using {ALIAS}{number} = decltype(&{text});\n"),
+        }
+    }
+}
+
+/// For each template of the user's the shortest of its instances that the program has, by the names of its symbols.
+pub(crate) fn used<'s>(functions: &[Named<'_>], symbols: impl Iterator<Item = &'s String>) -> Vec<Used> {
+    let templates = templates(functions);
+    let mut shortest: BTreeMap<String, String> = BTreeMap::new();
+    for symbol in symbols {
+        let name = readable(symbol);
+        for instance in [Some(&*name), class_of(&name)].into_iter().flatten() {
+            let stem = without_arguments(instance);
+            if instance.ends_with('>') && templates.contains_key(&stem) && can_be_written(instance) {
+                let known = shortest.entry(stem).or_insert_with(|| instance.to_owned());
+                if (instance.len(), instance) < (known.len(), known.as_str()) {
+                    *known = instance.to_owned();
+                }
+            }
+        }
+    }
+    shortest.into_iter().map(|(stem, text)| Used { text, is_class: templates[&stem] }).collect()
+}
+
+/// What has no name that means the same elsewhere, such as a lambda.
+fn can_be_written(name: &str) -> bool {
+    !["{", "(", "'", "decltype"].iter().any(|part| name.contains(part))
+}
+
+/// The class of a method, by its full name.
+fn class_of(name: &str) -> Option<&str> {
+    let mut depth = 0;
+    let is_outside = |(_, character): &(usize, char)| {
+        depth += i32::from(*character == '>') - i32::from(*character == '<');
+        depth == 0 && *character == ':'
+    };
+    let at = name.char_indices().rev().find(is_outside)?.0;
+    name[..at].strip_suffix(':')
+}
+
+/// `ns::Stack<int>::push` is `ns::Stack::push`.
+fn without_arguments(name: &str) -> String {
+    let mut depth = 0;
+    let keep = |character: &char| {
+        depth += i32::from(*character == '<');
+        let kept = depth == 0;
+        depth -= i32::from(*character == '>');
+        kept
+    };
+    name.chars().filter(keep).collect()
+}
+
+/// The lines that declare instances that the program uses, where the compiler takes them.
+pub(crate) fn declarations_of_used(
+    first: usize,
+    used: &[Used],
+    compiles: impl Fn(&str) -> bool,
+) -> Vec<Option<String>> {
+    let lines: Vec<String> = used.iter().enumerate().map(|(number, used)| used.declaration(first + number)).collect();
+    if compiles(&lines.concat()) {
+        return lines.into_iter().map(Some).collect();
+    }
+    let alone = |line: String| {
+        // Not all members of a class need make sense for all its arguments.
+        let alias = line.split_inclusive('\n').next().unwrap_or_default().to_owned();
+        [line, alias].into_iter().find(|line| compiles(line))
+    };
+    lines.into_iter().map(alone).collect()
+}
+
 /// The lines that make the compiler emit them.
 pub(crate) fn kept(texts: &[String], declarations: &[Option<String>]) -> String {
     let line = |(number, (text, declared)): (usize, (&String, &Option<String>))| match declared {
         Some(line) if line.contains("template class") => format!("template class {text};\n"),
-        Some(_) => format!("__attribute__((used)) static const auto __bw_keep_{number} = &{text};\n"),
-        None => String::new(),
+        Some(line) if line.contains("decltype(&") => {
+            format!("__attribute__((used)) static const auto __bw_keep_{number} = &{text};\n")
+        }
+        _ => String::new(),
     };
     texts.iter().zip(declarations).enumerate().map(line).collect()
 }

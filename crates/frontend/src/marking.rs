@@ -121,6 +121,7 @@ fn cpp_insertions(
                 declared_while(tree, condition, body, plan, text, dialect, &mut edits);
             }
             (Kind::RangeFor, &[variable, range, _]) => range_for(tree, variable, range, plan, text, &mut edits),
+            (Kind::Catch, &[.., block]) => handler(tree, (id, block), plan, &mut edits),
             _ => {}
         }
         let declared = matches!(tree[id].kind, Kind::ConditionVariable | Kind::LoopVariable);
@@ -143,6 +144,14 @@ fn cpp_insertions(
         }
     }
     edits
+}
+
+/// `catch (T name) { … }` becomes `catch (T name) { marker; … }`.
+fn handler(tree: &SyntaxTree<'_>, (id, block): (SyntaxId, SyntaxId), plan: &Plan, edits: &mut Vec<Insertion>) {
+    if let Some(marker) = plan.handlers.get(&id) {
+        let text = format!(" __bw_switch({}, 0);", marker.0);
+        edits.push(opening(tree[block].start + 1, outer_rank(block), text));
+    }
 }
 
 /// `if (T name = value)` becomes `if (T name = value; marker(name))`.

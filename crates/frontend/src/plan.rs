@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     pub leaves: HashMap<SyntaxId, Leaf>,
     /// By switch statement.
     pub switches: HashMap<SyntaxId, MarkerId>,
+    /// By `catch`.
+    pub handlers: HashMap<SyntaxId, MarkerId>,
     /// By `case` or `default` statement: the outcome of its switch.
     pub labels: HashMap<SyntaxId, (MarkerId, u32)>,
     pub decisions: Vec<Decision>,
@@ -119,10 +121,13 @@ impl Planner<'_, '_, '_, '_, '_> {
         let mut items: Vec<(u32, SyntaxId, Option<&SwitchSite>)> =
             leaves.map(|leaf| (tree[leaf].start, leaf, None)).collect();
         items.extend(conditions.switches.iter().map(|site| (tree[site.condition].start, site.statement, Some(site))));
+        let handlers = tree.ids().filter(|&id| tree[id].kind == Kind::Catch);
+        items.extend(handlers.map(|handler| (tree[handler].start, handler, None)));
         items.sort_by_key(|&(start, id, _)| (start, id));
         for (_, id, switch) in items {
             match switch {
                 Some(site) => self.number_switch(site),
+                None if tree[id].kind == Kind::Catch => self.number_handler(id),
                 None if unmarked.contains(&id) => {}
                 None => self.number_leaf(id, conditions.frozen.contains(&id)),
             }
@@ -183,6 +188,16 @@ impl Planner<'_, '_, '_, '_, '_> {
         for (outcome, &label) in site.labels.iter().enumerate() {
             self.plan.labels.insert(label, (marker, outcome as u32));
         }
+    }
+
+    fn number_handler(&mut self, id: SyntaxId) {
+        let place = self.views.place(self.shared.files, id);
+        let parameter = match *self.views.tree.children(id) {
+            [parameter, _] => self.views.text(self.shared.files, parameter, Shown::MacroUse),
+            _ => "...".to_owned(),
+        };
+        let marker = self.push_marker(format!("catch ({parameter})"), place, place, MarkerKind::Handler);
+        self.plan.handlers.insert(id, marker);
     }
 
     fn label(&mut self, id: SyntaxId) -> Label {

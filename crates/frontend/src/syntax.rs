@@ -69,6 +69,8 @@ pub(crate) enum Kind {
     Try,
     Catch,
     Throw,
+    New,
+    DynamicCast,
     /// A function of its own.
     Lambda,
 }
@@ -261,6 +263,8 @@ fn classify(cursor: Cursor<'_>, children: &[Cursor<'_>]) -> Kind {
         CXCursor_CXXTryStmt => Kind::Try,
         CXCursor_CXXCatchStmt => Kind::Catch,
         CXCursor_CXXThrowExpr => Kind::Throw,
+        CXCursor_CXXNewExpr => Kind::New,
+        CXCursor_CXXDynamicCastExpr => Kind::DynamicCast,
         CXCursor_LambdaExpr => Kind::Lambda,
         CXCursor_DeclRefExpr => Kind::Reference,
         CXCursor_MemberRefExpr => Kind::Member,

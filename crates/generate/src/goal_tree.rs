@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Answer, Model, Solver, SolverSettings, TermId, Terms};
 use branchwise_goals::{Goal, Ledger};
-use branchwise_program::map::{Event, Map, MarkerKind};
+use branchwise_program::map::{Event, Map};
 use branchwise_program::{FunctionId, MarkerId, Program};
 use branchwise_search::{Guidance, Routes};
 use branchwise_symbolic::{ExecutionTree, Fate, Quest, Reach, RunLimits, Session, TreeLimits, UnionLimits};
@@ -102,10 +102,7 @@ fn tree_to(
 
 /// The events that alone reach the goal.
 pub(crate) fn outcomes(map: &Map, goal: &Goal) -> impl Iterator<Item = Event> {
-    let count = |marker: MarkerId| match &map.markers[marker].kind {
-        MarkerKind::Condition { .. } => 2,
-        MarkerKind::Switch { labels, .. } => labels.len() as u32 + 1,
-    };
+    let count = |marker: MarkerId| map.markers[marker].outcomes();
     let events = goal.markers().into_iter();
     let events = events.flat_map(move |marker| (0..count(marker)).map(move |outcome| Event { marker, outcome }));
     let goal = goal.clone();

@@ -39,6 +39,7 @@ pub(crate) fn called(path: &Path, unit: FunctionId) -> Vec<FunctionId> {
 /// The marker log that a path predicts.
 pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Trace<'a> {
     let end = match path.end {
+        PathEnd::Returned if path.notes.threw => TraceEnd::Threw,
         PathEnd::Returned => TraceEnd::Returned,
         PathEnd::Exited { .. } => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
@@ -50,6 +51,7 @@ fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observatio
     let events = &native.events[..native.events.len().min(defined_events(path))];
     let end = match native.end {
         _ if native.truncated || events.len() < native.events.len() => TraceEnd::Stopped,
+        NativeEnd::Returned if native.threw.is_some() => TraceEnd::Threw,
         NativeEnd::Returned => TraceEnd::Returned,
         NativeEnd::Exited(_) => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
@@ -154,7 +156,9 @@ impl Comparison<'_> {
     fn end_disagreement(&self) -> Option<String> {
         let native = self.native.end;
         let fits = match &self.predicted.end {
-            PathEnd::Returned => native == NativeEnd::Returned,
+            PathEnd::Returned => {
+                native == NativeEnd::Returned && self.predicted.notes.threw == self.native.threw.is_some()
+            }
             PathEnd::Exited { status: Some(status) } => {
                 native == NativeEnd::Exited(status & 0xff) || native == NativeEnd::Exited(*status)
             }
@@ -163,7 +167,9 @@ impl Comparison<'_> {
             PathEnd::ObjectBound { .. } if !self.predicted.called_unit => true,
             _ => native != NativeEnd::Rejected,
         };
-        (!fits).then(|| format!("predicted end {:?}, native {native:?}", self.predicted.end))
+        let threw = |threw: bool| if threw { " by an exception" } else { "" };
+        let (predicted, observed) = (threw(self.predicted.notes.threw), threw(self.native.threw.is_some()));
+        (!fits).then(|| format!("predicted end {:?}{predicted}, native {native:?}{observed}", self.predicted.end))
     }
 
     fn output_disagreement(&self) -> Option<String> {

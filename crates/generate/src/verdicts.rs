@@ -228,6 +228,7 @@ impl Judge<'_> {
         let file = map.files.get(marker.place.file).map_or(String::new(), |file| file.path.display().to_string());
         let outcome = match &marker.kind {
             MarkerKind::Condition { .. } => (event.outcome == 1).to_string(),
+            MarkerKind::Handler => "taken".to_string(),
             MarkerKind::Switch { labels, .. } => {
                 labels.get(event.outcome as usize).map_or("no label".to_string(), |label| label.text.clone())
             }

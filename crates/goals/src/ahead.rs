@@ -139,7 +139,9 @@ impl Outlook<'_> {
                         point.stack.push((function, entry, 0));
                     }
                     Callee::Returns => top.2 += 1,
-                    Callee::MayEnd | Callee::Opaque | Callee::Jumps => return Arrival::Unknown,
+                    Callee::MayEnd | Callee::Opaque | Callee::Jumps | Callee::Throws | Callee::MayThrow => {
+                        return Arrival::Unknown;
+                    }
                 }
                 continue;
             }

@@ -13,7 +13,7 @@ pub fn branch_goals(map: &Map, function: FunctionId) -> Vec<Goal> {
 
 fn marker_goals(id: MarkerId, marker: &Marker) -> Vec<Goal> {
     match &marker.kind {
-        MarkerKind::Condition { counted: false } => Vec::new(),
+        MarkerKind::Condition { counted: false } | MarkerKind::Handler => Vec::new(),
         MarkerKind::Condition { counted: true } => both_outcomes(id, marker, GoalKind::Condition).into(),
         MarkerKind::Switch { labels, default_counted, .. } => switch_goals(id, marker, labels, *default_counted),
     }

@@ -25,6 +25,8 @@ pub struct Trace<'a> {
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum TraceEnd {
     Returned,
+    /// An exception left the unit.
+    Threw,
     /// By `exit()` or its like: something that was called ended it.
     Exited,
     /// Anything may have stopped it anywhere behind the last event.
@@ -80,6 +82,16 @@ struct Follower<'a> {
     certain: usize,
     /// The rest of the steps is only what may have happened.
     in_doubt: bool,
+    /// Where the exception that comes next may have been thrown, the first place first.
+    throwers: Vec<Thrower>,
+}
+
+/// A call that may have thrown.
+struct Thrower {
+    /// How many steps had been made, the call the last of them.
+    steps: usize,
+    /// The functions that were active and their nodes.
+    stack: Vec<(FunctionId, NodeId)>,
 }
 
 /// What to do after one step.
@@ -103,6 +115,7 @@ impl Graphs {
             course: Course::default(),
             certain: 0,
             in_doubt: false,
+            throwers: Vec::new(),
         };
         for &function in trace.calls {
             if !follower.call(function) {
@@ -129,6 +142,7 @@ impl Graphs {
             course: Course::default(),
             certain: 0,
             in_doubt: false,
+            throwers: Vec::new(),
         };
         let over = calls.iter().all(|&function| follower.call(function));
         let Follower { course, stack, next_event, .. } = follower;
@@ -258,7 +272,14 @@ impl Follower<'_> {
             }
             Callee::Opaque => self.course.unseen = true,
             Callee::Jumps => return self.lose(),
-            Callee::Returns | Callee::MayEnd | Callee::Function(_) => {}
+            Callee::Throws => {
+                self.note_thrower();
+                return if self.comes_exception() { self.unwind() } else { self.lose() };
+            }
+            Callee::Returns | Callee::MayEnd | Callee::MayThrow | Callee::Function(_) => {}
+        }
+        if callee != Callee::Returns {
+            self.note_thrower();
         }
         if self.is_over() && self.end == TraceEnd::Exited && callee != Callee::Returns && !self.in_doubt {
             (self.in_doubt, self.certain) = (true, self.course.steps.len());
@@ -276,18 +297,24 @@ impl Follower<'_> {
     fn marker(&mut self, marker: branchwise_program::MarkerId) -> Progress {
         let Some(event) = self.event() else {
             // Something ended the run on the way here, or its log is not whole.
-            return if self.in_doubt { Progress::Stop } else { self.lose() };
+            return match self.in_doubt {
+                true => Progress::Stop,
+                false if self.comes_exception() => self.unwind(),
+                false => self.lose(),
+            };
         };
-        let top = self.stack.last_mut().expect("somebody decides");
+        let top = self.stack.last().expect("somebody decides");
         if event.marker == marker {
             let Some(&target) = self.graphs.functions[top.function].targets.get(&event) else { return self.lose() };
-            self.next_event += 1;
-            self.course.steps.push(Step::Take(event));
-            self.certain = self.course.steps.len();
+            self.take(event);
             return self.go(target);
+        }
+        if self.comes_exception() {
+            return self.unwind();
         }
         // A call whose statement comes later in the graph than the conditions inside the same statement.
         let function = self.graphs.function_of[event.marker];
+        let top = self.stack.last_mut().expect("somebody decides");
         let called = self.graphs.functions[top.function].callees.contains(&function);
         if called && self.graphs.can_begin(event) {
             top.early.push(function);
@@ -297,7 +324,17 @@ impl Follower<'_> {
         self.lose()
     }
 
+    fn take(&mut self, event: Event) {
+        self.next_event += 1;
+        self.course.steps.push(Step::Take(event));
+        self.certain = self.course.steps.len();
+        self.throwers.clear();
+    }
+
     fn leave(&mut self) -> Progress {
+        if self.comes_exception() && self.is_handled_here() {
+            return self.unwind();
+        }
         self.course.steps.push(Step::Leave);
         let left = self.stack.pop().expect("somebody returns");
         match self.stack.last_mut() {
@@ -309,10 +346,63 @@ impl Follower<'_> {
         }
     }
 
+    /// What comes next is that a handler takes an exception, or that it leaves the unit.
+    fn comes_exception(&self) -> bool {
+        match self.event() {
+            Some(event) => self.graphs.is_handler(event.marker),
+            None => self.end == TraceEnd::Threw,
+        }
+    }
+
+    /// The innermost activation is the one whose handler comes next, or nobody handles the exception and it is the last.
+    fn is_handled_here(&self) -> bool {
+        match (self.event(), self.stack.last()) {
+            (Some(event), Some(top)) => self.graphs.function_of[event.marker] == top.function,
+            _ => self.stack.len() == 1,
+        }
+    }
+
+    fn note_thrower(&mut self) {
+        if self.comes_exception() {
+            let stack = self.stack.iter().map(|activation| (activation.function, activation.node)).collect();
+            self.throwers.push(Thrower { steps: self.course.steps.len(), stack });
+        }
+    }
+
+    /// An exception has been thrown, nobody knows where: what follows the first place where it can have been may not have
+    /// happened.
+    fn unwind(&mut self) -> Progress {
+        let Some(event) = self.event() else { return self.leave_by_exception() };
+        let function = self.graphs.function_of[event.marker];
+        let graph = &self.graphs.functions[function];
+        let Some(handler) = graph.handlers.get(&event.marker) else { return self.lose() };
+        let guarded = |&(active, node): &(FunctionId, NodeId)| active == function && handler.guarded.contains(&node);
+        let first =
+            self.throwers.iter().find_map(|it| Some((it.steps, it.stack.len(), it.stack.iter().rposition(guarded)?)));
+        let target = graph.targets.get(&event).copied();
+        let (Some((steps, depth, at)), Some(target)) = (first, target) else { return self.lose() };
+        if self.stack.get(at).is_none_or(|activation| activation.function != function) {
+            return self.lose();
+        }
+        self.course.steps.truncate(steps);
+        self.course.steps.extend(vec![Step::Leave; depth - at - 1]);
+        self.course.steps.push(Step::Node(handler.node));
+        self.stack.truncate(at + 1);
+        self.take(event);
+        self.go(target)
+    }
+
+    fn leave_by_exception(&mut self) -> Progress {
+        let Some(first) = self.throwers.first() else { return self.lose() };
+        self.course.steps.truncate(first.steps);
+        Progress::Stop
+    }
+
     /// No marker tells what comes next. Where nothing does, the run has ended in what was called there.
     fn unknown(&mut self) -> Progress {
         match self.in_doubt {
             true => Progress::Stop,
+            false if self.comes_exception() => self.unwind(),
             false => self.lose(),
         }
     }

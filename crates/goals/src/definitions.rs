@@ -68,7 +68,7 @@ fn uses_behind(
 }
 
 fn usages(function: &Function, node: NodeId) -> Vec<Usage> {
-    if matches!(function.cfg.nodes[node].kind, NodeKind::Condition(_) | NodeKind::Switch(_)) {
+    if matches!(function.cfg.nodes[node].kind, NodeKind::Condition(_) | NodeKind::Switch(_) | NodeKind::Handler(_)) {
         let outcome = |label| match label {
             EdgeLabel::Outcome(event) => Some(Usage::Outcome(event)),
             EdgeLabel::Always => None,

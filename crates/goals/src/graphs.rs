@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use branchwise_program::library::is_stream_function;
-use branchwise_program::map::{CallSite, EdgeLabel, Event, Function, Map, NodeKind, StubAct};
+use branchwise_program::map::{CAST, CallSite, EdgeLabel, Event, Function, Map, NEW, NodeKind, StubAct, THROW};
 use branchwise_program::{FunctionId, Id, IdVec, MarkerId, NodeId};
 
 /// Made once for all units of a program.
@@ -18,9 +18,17 @@ pub(crate) struct Graph {
     pub entry: NodeId,
     pub nodes: Vec<Vertex>,
     pub targets: HashMap<Event, NodeId>,
+    /// Where handlers begin, and the nodes from which an exception can come there.
+    pub handlers: HashMap<MarkerId, Handler>,
     /// The markers that can be the first of an activation.
     pub first: Vec<MarkerId>,
     pub callees: HashSet<FunctionId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Handler {
+    pub node: NodeId,
+    pub guarded: HashSet<NodeId>,
 }
 
 #[derive(Debug)]
@@ -53,6 +61,10 @@ pub(crate) enum Callee {
     Opaque,
     /// Control may come back to another place than this.
     Jumps,
+    /// Control goes to a handler.
+    Throws,
+    /// Calls none of our functions, but may throw.
+    MayThrow,
 }
 
 /// Functions of `stdio.h` that the execution has no models of: they come back and call nobody, as those that it knows.
@@ -67,6 +79,10 @@ impl Graphs {
             map.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
         let functions = map.functions.values().map(|function| Graph::of(map, function, &by_name)).collect();
         Graphs { functions, function_of: map.markers.values().map(|marker| marker.function).collect() }
+    }
+
+    pub(crate) fn is_handler(&self, marker: MarkerId) -> bool {
+        self.functions[self.function_of[marker]].handlers.contains_key(&marker)
     }
 
     /// Whether an activation can begin with this event.
@@ -88,9 +104,14 @@ impl Graph {
                 EdgeLabel::Always => always[edge.from.index()].push(edge.to),
             }
         }
+        let handlers = handlers(function);
+        let is_handler = |node: NodeId| matches!(cfg.nodes[node].kind, NodeKind::Handler(_));
         for (id, node) in cfg.nodes.iter() {
-            nodes[id.index()].next = match (node.kind, always[id.index()].as_slice()) {
-                (NodeKind::Condition(marker) | NodeKind::Switch(marker), _) => Next::Marker(marker),
+            let ways: Vec<NodeId> = always[id.index()].iter().copied().filter(|&to| !is_handler(to)).collect();
+            nodes[id.index()].next = match (node.kind, ways.as_slice()) {
+                (NodeKind::Condition(marker) | NodeKind::Switch(marker) | NodeKind::Handler(marker), _) => {
+                    Next::Marker(marker)
+                }
                 (NodeKind::Exit, _) => Next::Return,
                 (_, &[only]) => Next::Node(only),
                 _ => Next::Unknown,
@@ -104,7 +125,7 @@ impl Graph {
                 callees.insert(callee);
             }
         }
-        let mut graph = Graph { entry: cfg.entry, nodes, targets, first: Vec::new(), callees };
+        let mut graph = Graph { entry: cfg.entry, nodes, targets, handlers, first: Vec::new(), callees };
         graph.first = graph.first_markers(&always);
         graph
     }
@@ -125,14 +146,35 @@ impl Graph {
     }
 }
 
+fn handlers(function: &Function) -> HashMap<MarkerId, Handler> {
+    let cfg = &function.cfg;
+    let mut handlers = HashMap::new();
+    for (id, node) in cfg.nodes.iter() {
+        if let NodeKind::Handler(marker) = node.kind {
+            handlers.insert(marker, Handler { node: id, guarded: HashSet::new() });
+        }
+    }
+    for edge in cfg.edges.values() {
+        if let NodeKind::Handler(marker) = cfg.nodes[edge.to].kind {
+            handlers.entry(marker).and_modify(|handler| {
+                handler.guarded.insert(edge.from);
+            });
+        }
+    }
+    handlers
+}
+
 fn is_stream(name: &str) -> bool {
     is_stream_function(name) || OTHER_STREAMS.contains(&name)
 }
 
 fn callee(map: &Map, call: &CallSite, by_name: &HashMap<&str, FunctionId>) -> Callee {
     let Some(name) = &call.callee else { return Callee::Opaque };
-    if JUMPS.contains(&name.as_str()) {
-        return Callee::Jumps;
+    match name.as_str() {
+        name if JUMPS.contains(&name) => return Callee::Jumps,
+        THROW if !call.declared_by_user => return Callee::Throws,
+        NEW | CAST if !call.declared_by_user => return Callee::MayThrow,
+        _ => {}
     }
     if let Some(&function) = by_name.get(name.as_str()) {
         return Callee::Function(function);

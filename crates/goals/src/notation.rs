@@ -9,6 +9,8 @@ use branchwise_program::{FileId, Id, MarkerId};
 
 /// The outcome of a switch without `default` that jumps past all labels.
 const NO_LABEL: &str = "no label";
+/// The outcome of a handler that takes an exception.
+const CATCH: &str = "catch";
 
 /// How paths name conditions and switches: by line, with a letter from the second of a line on, and with the file in front
 /// where it is not the first of the map.
@@ -49,9 +51,15 @@ impl Notation {
             *before += 1;
             notation.markers.insert(name.clone(), id);
             notation.names.insert(id, name);
-            if let MarkerKind::Switch { labels, .. } = &marker.kind {
-                let texts = labels.iter().map(|label| label.text.as_str()).chain([NO_LABEL]);
-                notation.labels.insert(id, distinct(texts));
+            match &marker.kind {
+                MarkerKind::Condition { .. } => {}
+                MarkerKind::Switch { labels, .. } => {
+                    let texts = labels.iter().map(|label| label.text.as_str()).chain([NO_LABEL]);
+                    notation.labels.insert(id, distinct(texts));
+                }
+                MarkerKind::Handler => {
+                    notation.labels.insert(id, vec![CATCH.to_owned()]);
+                }
             }
         }
         notation

@@ -361,6 +361,19 @@ pub enum MarkerKind {
         /// llvm-cov counts the implicit default. (It does not where the condition is a constant or a connective.)
         default_counted: bool,
     },
+    /// A `catch`: its one outcome, 0, is that it takes an exception. llvm-cov counts nothing there, but paths are known by it.
+    Handler,
+}
+
+impl MarkerKind {
+    /// The labels among which a value decides, and whether it has a sign. The values of a handler are all the same.
+    pub fn labels(&self) -> Option<(&[Label], bool)> {
+        match self {
+            MarkerKind::Condition { .. } => None,
+            MarkerKind::Switch { labels, signed, .. } => Some((labels, *signed)),
+            MarkerKind::Handler => Some((&[], true)),
+        }
+    }
 }
 
 /// One `case` or `default` label.
@@ -382,6 +395,12 @@ pub enum LabelValues {
     Default,
 }
 
+/// The callee of a `throw`, which is none of the unit's functions.
+pub const THROW: &str = "throw";
+/// What else the compiler calls of itself and may throw: `new` and `dynamic_cast`.
+pub const NEW: &str = "operator new";
+pub const CAST: &str = "dynamic_cast";
+
 /// A marker went this way. For a condition 0 is false and 1 is true; for a switch it is the index of the label.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Event {
@@ -398,12 +417,13 @@ impl Marker {
                 labels.len() as u32
             }
             MarkerKind::Switch { labels, .. } => labels.len() as u32 + 1,
+            MarkerKind::Handler => 1,
         }
     }
 
     /// Which outcome a switch takes for this value of its condition; `None` for a condition marker.
     pub fn switch_outcome(&self, value: i128) -> Option<u32> {
-        let MarkerKind::Switch { labels, .. } = &self.kind else { return None };
+        let (labels, _) = self.kind.labels()?;
         let matches =
             |label: &Label| matches!(label.values, LabelValues::Range { low, high } if low <= value && value <= high);
         let default = || labels.iter().position(|label| label.values == LabelValues::Default);
@@ -630,6 +650,8 @@ pub enum NodeKind {
     Condition(MarkerId),
     /// A switch; one outgoing edge for each outcome.
     Switch(MarkerId),
+    /// Where a `catch` begins; one outgoing edge.
+    Handler(MarkerId),
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]

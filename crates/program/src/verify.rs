@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::code::{Block, Call, Callee, Code, Edge, Function, Global, Instruction, Operand, Terminator, Width};
-use crate::map::{EdgeLabel, Map, MarkerKind};
+use crate::map::{EdgeLabel, Map};
 use crate::{BlockId, CodeFunctionId, FeedId, FunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
 /// A property that a [`Program`] must have and does not.
@@ -424,7 +424,7 @@ impl<'a> FunctionVerifier<'a> {
 
     fn marker(&self, id: MarkerId, switch: bool) -> Verified {
         let marker = known(&self.program.map.markers, id)?;
-        let fits = matches!(marker.kind, MarkerKind::Switch { .. }) == switch;
+        let fits = marker.kind.labels().is_some() == switch;
         ensure(fits, || format!("{id} is {} in the map", if switch { "no switch" } else { "a switch" }))
     }
 

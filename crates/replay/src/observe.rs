@@ -125,6 +125,7 @@ fn outcome_of(marker: &Marker, entry: &RawEntry) -> Option<u32> {
         MarkerKind::Switch { bits, signed, .. } if entry.kind == EntryKind::Switch => {
             marker.switch_outcome(switch_value(entry.value, *bits, *signed))
         }
+        MarkerKind::Handler if entry.kind == EntryKind::Switch => Some(0),
         _ => None,
     }
 }

@@ -205,6 +205,7 @@ fn step(file: &FileReport, event: Event) -> Json {
     let Some(marker) = file.map.markers.get(event.marker) else { return json!({ "marker": event.marker.0 }) };
     let outcome = match &marker.kind {
         MarkerKind::Condition { .. } => Json::Bool(event.outcome == 1),
+        MarkerKind::Handler => Json::from("catch"),
         MarkerKind::Switch { labels, .. } => {
             let label = labels.get(event.outcome as usize);
             Json::from(label.map_or("no label", |label| label.text.as_str()))

@@ -81,7 +81,12 @@ impl Executor<'_, '_> {
                 self.note_reach();
                 Ok(None)
             }
-            ("__bw_handles" | "__bw_threw", []) => {
+            ("__bw_handles", []) => {
+                self.note_leaks();
+                Ok(None)
+            }
+            ("__bw_threw", []) => {
+                self.notes.threw |= !self.is_before_unit();
                 self.note_leaks();
                 Ok(None)
             }

@@ -213,6 +213,8 @@ pub struct Notes {
     pub undefined: Vec<Fault>,
     /// How many of them belong to calls before the one under test.
     pub undefined_in_earlier_calls: usize,
+    /// An exception left the call under test.
+    pub threw: bool,
     /// What the call under test allocated and an exception put out of reach.
     pub leaks: Vec<Fault>,
 }

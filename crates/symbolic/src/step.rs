@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
 use branchwise_program::MarkerId;
 use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
-use branchwise_program::map::{Event, Label, LabelValues, MarkerKind};
+use branchwise_program::map::{Event, Label, LabelValues};
 
 use crate::address::{Access, Spot};
 use crate::executor::{Executor, Step};
@@ -366,12 +366,12 @@ impl<'p> Executor<'_, 'p> {
 
     fn mark_switch(&mut self, marker: MarkerId, value: &Operand) -> Step<()> {
         let program = self.session.program;
-        let MarkerKind::Switch { labels, signed: is_signed, .. } = &program.map.markers[marker].kind else {
+        let Some((labels, is_signed)) = program.map.markers[marker].kind.labels() else {
             return self.unsupported("a switch marker that the map does not know");
         };
         let outcome = match self.value(value) {
             Value::Bits(bits) => {
-                let value = if *is_signed { i128::from(signed(bits, 64)) } else { i128::from(bits) };
+                let value = if is_signed { i128::from(signed(bits, 64)) } else { i128::from(bits) };
                 program.map.markers[marker].switch_outcome(value).unwrap_or(0)
             }
             Value::Undefined => {
@@ -379,7 +379,7 @@ impl<'p> Executor<'_, 'p> {
             }
             value => {
                 let term = self.as_term(&value, 64);
-                let outcome = self.decide_switch(marker, term, labels, *is_signed)?;
+                let outcome = self.decide_switch(marker, term, labels, is_signed)?;
                 let value = match labels.get(outcome as usize).map(|label| label.values) {
                     Some(LabelValues::Range { low, .. }) => Some(low as u64),
                     _ => None,

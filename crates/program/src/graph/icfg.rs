@@ -136,7 +136,9 @@ impl Icfg {
             let formula = vertex.decision.map(|number| &of_function.decisions[number].formula);
             let markers = match (formula, of_function.cfg.nodes[node].kind) {
                 (Some(formula), _) => formula.leaves(),
-                (None, NodeKind::Condition(marker) | NodeKind::Switch(marker)) => vec![marker],
+                (None, NodeKind::Condition(marker) | NodeKind::Switch(marker) | NodeKind::Handler(marker)) => {
+                    vec![marker]
+                }
                 _ => Vec::new(),
             };
             for (marker, outcome) in
@@ -226,7 +228,7 @@ impl Builder<'_> {
             let kind = match cfg.nodes[node].kind {
                 _ if node == cfg.entry => Some(IcfgKind::Entry),
                 _ if node == cfg.exit => Some(IcfgKind::Exit),
-                NodeKind::Condition(_) | NodeKind::Switch(_) => Some(IcfgKind::Predicate),
+                NodeKind::Condition(_) | NodeKind::Switch(_) | NodeKind::Handler(_) => Some(IcfgKind::Predicate),
                 _ => (self.vertices.len() == first).then_some(IcfgKind::Statement),
             };
             let decision = decision[node.index()].map(|whole| whole.number);

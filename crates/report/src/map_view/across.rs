@@ -201,7 +201,9 @@ impl<'m> Across<'m> {
         };
         let (function, node) = self.graph.vertices[vertex].node?;
         match self.map.functions[function].cfg.nodes[node].kind {
-            NodeKind::Switch(marker) => Some(words::outcome(self.map, Event { marker, outcome })),
+            NodeKind::Switch(marker) | NodeKind::Handler(marker) => {
+                Some(words::outcome(self.map, Event { marker, outcome }))
+            }
             _ => Some((if outcome == 1 { "T" } else { "F" }).to_string()),
         }
     }

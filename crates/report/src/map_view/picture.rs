@@ -176,7 +176,7 @@ fn shape(kind: NodeKind) -> Shape {
     match kind {
         NodeKind::Entry | NodeKind::Exit => Shape::Rounded,
         NodeKind::Statement => Shape::Box,
-        NodeKind::Condition(_) | NodeKind::Switch(_) => Shape::Hexagon,
+        NodeKind::Condition(_) | NodeKind::Switch(_) | NodeKind::Handler(_) => Shape::Hexagon,
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) fn node_kind(kind: NodeKind) -> &'static str {
         NodeKind::Statement => "statement",
         NodeKind::Condition(_) => "condition",
         NodeKind::Switch(_) => "switch",
+        NodeKind::Handler(_) => "catch",
     }
 }
 
@@ -75,6 +76,7 @@ pub(super) fn outcome(map: &Map, event: Event) -> String {
         Some(MarkerKind::Switch { labels, .. }) => {
             labels.get(event.outcome as usize).map_or_else(|| "no case".to_string(), label)
         }
+        Some(MarkerKind::Handler) => "taken".to_string(),
         Some(MarkerKind::Condition { .. }) if event.outcome == 0 => "false".to_string(),
         Some(MarkerKind::Condition { .. }) => "true".to_string(),
         None => event.outcome.to_string(),

@@ -7,7 +7,7 @@ use branchwise_constraints::FastMap;
 use branchwise_program::code::{
     self, Binary, BinaryOp, Block, Callee, Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand, Terminator,
 };
-use branchwise_program::map::{Event, LabelValues, MarkerKind};
+use branchwise_program::map::{Event, LabelValues};
 use branchwise_program::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
 use super::access;
@@ -478,8 +478,8 @@ impl<'f> Decoder<'f> {
 
     /// The table from the values of a switch, of a width and extended for the marker, to the marker's outcomes.
     fn labels(&self, marker: MarkerId, width: u32, zero_extended: bool) -> Option<Table> {
-        let MarkerKind::Switch { labels, signed, .. } = &self.program.map.markers[marker].kind else { return None };
-        let numbers = match (zero_extended || !*signed, width) {
+        let (labels, signed) = self.program.map.markers[marker].kind.labels()?;
+        let numbers = match (zero_extended || !signed, width) {
             (false, _) => -(1_i128 << (width - 1))..1_i128 << (width - 1),
             (true, _) if zero_extended || width == 64 => 0..1_i128 << width,
             (true, _) => return None,

@@ -74,7 +74,7 @@ fn next_markers(map: &Map, function: FunctionId, after: Option<Event>) -> Vec<Ma
             continue;
         }
         match cfg.nodes[node].kind {
-            NodeKind::Condition(marker) | NodeKind::Switch(marker) => markers.push(marker),
+            NodeKind::Condition(marker) | NodeKind::Switch(marker) | NodeKind::Handler(marker) => markers.push(marker),
             NodeKind::Entry | NodeKind::Exit | NodeKind::Statement => open.extend(successors(cfg, node)),
         }
     }
