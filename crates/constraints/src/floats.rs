@@ -4,70 +4,48 @@
 //! unit gives: the first operand that is a NaN, made quiet, and the negative default NaN for an invalid operation.
 
 use crate::library::MathFunction;
+use crate::operators::operators;
 
-/// Operators on floats of 32 or 64 bits. The widths are those of the operand and of the result.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum FloatOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Sqrt,
-    Floor,
-    Ceil,
-    Trunc,
-    /// To the nearest integer, ties to even.
-    RoundEven,
-    /// To the nearest integer, ties away from zero.
-    RoundAway,
-    /// `a * b + c`, rounded once.
-    FusedMultiplyAdd,
-    /// Comparisons: a boolean, false if one is a NaN.
-    Equal,
-    Less,
-    LessOrEqual,
-    /// One is a NaN.
-    Unordered,
-    /// To an integer, rounded towards zero; out of range and for a NaN what the machine's instructions give.
-    ToSigned,
-    ToUnsigned,
-    /// From an integer.
-    FromSigned,
-    FromUnsigned,
-    /// To the other width of floats.
-    Convert,
-    /// A function of the C library.
-    Library(MathFunction),
+operators! {
+    /// Operators on floats of 32 or 64 bits. The widths are those of the operand and of the result.
+    FloatOp,
+    /// All but the functions of the library.
+    PLAIN {
+        Add,
+        Sub,
+        Mul,
+        Div,
+        Sqrt,
+        Floor,
+        Ceil,
+        Trunc,
+        /// To the nearest integer, ties to even.
+        RoundEven,
+        /// To the nearest integer, ties away from zero.
+        RoundAway,
+        /// `a * b + c`, rounded once.
+        FusedMultiplyAdd,
+        /// Comparisons: a boolean, false if one is a NaN.
+        Equal,
+        Less,
+        LessOrEqual,
+        /// One is a NaN.
+        Unordered,
+        /// To an integer, rounded towards zero; out of range and for a NaN what the machine's instructions give.
+        ToSigned,
+        ToUnsigned,
+        /// From an integer.
+        FromSigned,
+        FromUnsigned,
+        /// To the other width of floats.
+        Convert,
+        ..
+        /// A function of the C library.
+        Library(MathFunction),
+    }
 }
 
 impl FloatOp {
-    /// All but the functions of the library.
-    pub const PLAIN: [Self; 20] = {
-        use FloatOp::*;
-        [
-            Add,
-            Sub,
-            Mul,
-            Div,
-            Sqrt,
-            Floor,
-            Ceil,
-            Trunc,
-            RoundEven,
-            RoundAway,
-            FusedMultiplyAdd,
-            Equal,
-            Less,
-            LessOrEqual,
-            Unordered,
-            ToSigned,
-            ToUnsigned,
-            FromSigned,
-            FromUnsigned,
-            Convert,
-        ]
-    };
-
     pub fn arity(self) -> usize {
         use FloatOp::*;
         match self {

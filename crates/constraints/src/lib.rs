@@ -18,6 +18,7 @@ mod layers;
 mod library;
 pub mod linear;
 mod model;
+mod operators;
 mod semantics;
 mod simplify;
 mod smt;

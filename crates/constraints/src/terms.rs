@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::display::Displayed;
 use crate::floats::FloatOp;
 use crate::hash::FastMap;
+use crate::operators::operators;
 
 /// A term of one [`Terms`] arena.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
@@ -52,60 +53,52 @@ impl fmt::Display for VariableId {
     }
 }
 
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum UnaryOp {
-    /// Bitwise complement; the logical negation at width 1.
-    Not,
-    /// Two's complement.
-    Neg,
+operators! {
+    UnaryOp,
+    ALL {
+        /// Bitwise complement; the logical negation at width 1.
+        Not,
+        /// Two's complement.
+        Neg,
+    }
 }
 
-impl UnaryOp {
-    pub const ALL: [Self; 2] = [UnaryOp::Not, UnaryOp::Neg];
-}
-
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum BinaryOp {
-    Add,
-    Sub,
-    Mul,
-    UDiv,
-    SDiv,
-    URem,
-    SRem,
-    And,
-    Or,
-    Xor,
-    Shl,
-    LShr,
-    AShr,
+operators! {
+    BinaryOp,
+    ALL {
+        Add,
+        Sub,
+        Mul,
+        UDiv,
+        SDiv,
+        URem,
+        SRem,
+        And,
+        Or,
+        Xor,
+        Shl,
+        LShr,
+        AShr,
+    }
 }
 
 impl BinaryOp {
-    /// In the order of their declaration, which the messages to a solver process rely on.
-    pub const ALL: [Self; 13] = {
-        use BinaryOp::{AShr, Add, And, LShr, Mul, Or, SDiv, SRem, Shl, Sub, UDiv, URem, Xor};
-        [Add, Sub, Mul, UDiv, SDiv, URem, SRem, And, Or, Xor, Shl, LShr, AShr]
-    };
-
     pub fn is_commutative(self) -> bool {
         use BinaryOp::{Add, And, Mul, Or, Xor};
         matches!(self, Add | Mul | And | Or | Xor)
     }
 }
 
-/// `≠`, `>` and `≥` are built from these by negation and by swapping, so that each has one form only.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum CompareOp {
-    Eq,
-    Ult,
-    Ule,
-    Slt,
-    Sle,
-}
-
-impl CompareOp {
-    pub const ALL: [Self; 5] = [CompareOp::Eq, CompareOp::Ult, CompareOp::Ule, CompareOp::Slt, CompareOp::Sle];
+operators! {
+    /// `≠`, `>` and `≥` are built from these by negation and by swapping, so that each has one form only.
+    CompareOp,
+    ALL {
+        Eq,
+        Ult,
+        Ule,
+        Slt,
+        Sle,
+    }
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]

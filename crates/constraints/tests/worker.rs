@@ -17,10 +17,11 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("smt-worker") {
         return smt_worker_main();
     }
-    let tests: [(&str, fn()); 10] = [
+    let tests: [(&str, fn()); 11] = [
         ("answers_as_in_process", answers_as_in_process),
         ("a_hard_query_ends_at_the_resource_limit", a_hard_query_ends_at_the_resource_limit),
         ("a_hard_query_ends_at_the_wall_clock", a_hard_query_ends_at_the_wall_clock),
+        ("a_large_query_ends_at_the_memory_limit", a_large_query_ends_at_the_memory_limit),
         ("a_worker_that_hangs_is_killed", a_worker_that_hangs_is_killed),
         ("a_worker_that_does_not_read_is_killed", a_worker_that_does_not_read_is_killed),
         ("a_worker_that_crashes_is_an_answer", a_worker_that_crashes_is_an_answer),
@@ -111,6 +112,24 @@ fn a_hard_query_ends_at_the_wall_clock() {
     let (answer, elapsed) = timed(&mut solver, &hard());
     assert_stopped_in_time(&answer, elapsed, 300);
     // A solver that was killed is replaced.
+    assert!(timed(&mut solver, &easy()).0.is_sat());
+}
+
+/// More clauses than fit: that is said, and the next query has a worker.
+fn a_large_query_ends_at_the_memory_limit() {
+    let limits = Limits { resource: u32::MAX, milliseconds: 60_000, memory_megabytes: 160 };
+    let mut solver = Solver::new(SolverSettings { limits, ..settings(this_program(), 0) });
+    let mut terms = Terms::new();
+    let x = terms.variable("x", 128);
+    let mut power = x;
+    for _ in 0..200 {
+        let square = terms.mul(power, power);
+        power = terms.xor(square, x);
+    }
+    let constant = terms.constant(3, 128);
+    let constraint = terms.equal(power, constant);
+    let (answer, _) = timed(&mut solver, &(terms, vec![constraint]));
+    assert_eq!(answer, Answer::Unknown(Reason::MemoryLimit { megabytes: 160 }));
     assert!(timed(&mut solver, &easy()).0.is_sat());
 }
 

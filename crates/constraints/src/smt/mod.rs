@@ -68,3 +68,53 @@ pub(crate) fn external(settings: &SolverSettings) -> Option<Box<dyn Backend>> {
     let solver = settings.external.clone()?;
     Some(Box::new(external::External::new(solver, settings.limits, settings.interrupt.clone())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::floats::FloatOp;
+
+    const LIMITS: Limits = Limits { milliseconds: 60_000, resource: 400_000, memory_megabytes: 512 };
+
+    /// The factors of a 62-bit product of two primes, and conditions that so many products of floats made of one are positive.
+    fn factors(products: u32) -> (Terms, Vec<TermId>) {
+        let mut terms = Terms::new();
+        let [x, y] = ["x", "y"].map(|name| terms.variable(name, 32));
+        let [wide_x, wide_y] = [x, y].map(|factor| terms.zero_extend(factor, 64));
+        let product = terms.mul(wide_x, wide_y);
+        let (number, one) = (terms.constant(2_147_483_647 * 2_147_483_629, 64), terms.constant(1, 32));
+        let mut constraints =
+            vec![terms.equal(product, number), terms.unsigned_less(one, x), terms.unsigned_less(x, y)];
+        for number in 1..=products {
+            let [zero, factor] = [0.0, f64::from(number)].map(|value| terms.constant(value.to_bits().into(), 64));
+            let product = terms.float(FloatOp::Mul, 64, &[wide_x, factor]);
+            constraints.push(terms.float(FloatOp::Less, 1, &[zero, product]));
+        }
+        (terms, constraints)
+    }
+
+    fn limits_of(products: u32) -> Option<Limits> {
+        let (terms, constraints) = factors(products);
+        limits_for(&wire::graph(&terms, &constraints).0, &LIMITS)
+    }
+
+    #[test]
+    fn floats_get_a_share_of_the_steps_and_nothing_if_they_are_many() {
+        assert_eq!(limits_of(0), Some(LIMITS));
+        let share = Some(Limits { resource: 50_000, ..LIMITS });
+        // 400,000 steps are enough for 24 results.
+        assert_eq!([1, 24, 25].map(limits_of), [share, share, None]);
+    }
+
+    /// Nothing but the steps can stop it here: it would take hours, and there is a minute.
+    #[test]
+    fn a_hard_query_ends_at_its_limit() {
+        let unknown = |products: u32| {
+            let (terms, constraints) = factors(products);
+            in_process::InProcess::new(LIMITS).solve(&terms, &constraints)
+        };
+        let ended = |steps: u32| Verdict::Unknown(Reason::ResourceLimit { steps });
+        let many = Verdict::Unknown(Reason::FloatingPoint);
+        assert_eq!([0, 1, 25].map(unknown), [ended(400_000), ended(50_000), many]);
+    }
+}

@@ -140,6 +140,8 @@ impl Propagation<'_> {
         let term = TermId(place as u32);
         let range = match node.kind {
             TermKind::Constant(value) => float_forward::constant(value, node.width),
+            // An integer whose bits are read as a float elsewhere.
+            TermKind::Float(op, ..) if !has_float_result(op) => FloatRange::full(node.width),
             TermKind::Float(FloatOp::Convert, a, ..) => float_forward::convert(self.float(a), node.width),
             TermKind::Float(op @ (FloatOp::FromSigned | FloatOp::FromUnsigned), a, ..) => {
                 float_forward::from_integer(op, self.range(a), node.width)
@@ -188,6 +190,7 @@ impl Propagation<'_> {
         self.narrow_float(term, FloatRange::of_bits(self.range(term))?)?;
         let result = self.float(term);
         match node.kind {
+            TermKind::Float(op, ..) if !has_float_result(op) => Some(()),
             TermKind::Float(FloatOp::Convert, a, ..) => {
                 self.narrow_float(a, float_backward::convert(result, self.float(a))?)
             }

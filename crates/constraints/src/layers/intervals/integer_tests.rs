@@ -1,92 +1,9 @@
-//! No bound of integers may lose a value, at the widths that programs have and where they wrap around. The small widths are
-//! gone through from end to end beside the rules; here values and ranges are random, with all corners.
-//! `BRANCHWISE_SOUNDNESS=N` takes N times as many cases.
+//! Three-valued logic and relations between intervals, as the document defines them.
 
-use super::library_tests::{Random, cases};
+use super::forward;
 use super::range::Range;
-use super::{backward, forward};
 use crate::semantics;
 use crate::terms::{BinaryOp, CompareOp, UnaryOp};
-
-const WIDTHS: [u32; 10] = [1, 7, 8, 16, 31, 32, 48, 63, 64, 128];
-
-/// A range that holds the value: up to other values in the unsigned order, in the signed one, or in both.
-fn around(random: &mut Random, value: u128, width: u32) -> Range {
-    let point = Range::point(value, width);
-    let other = |random: &mut Random| {
-        let near = value.wrapping_add(u128::from(random.below(64))).wrapping_sub(32);
-        let value = if random.below(2) == 0 { random.integer(width) } else { semantics::truncate(near, width) };
-        Range::point(value, width)
-    };
-    let hull = (0..random.below(3)).fold(point, |hull, _| hull.hull(other(random)));
-    let full = Range::full(width);
-    match random.below(3) {
-        0 => Range { low: full.low, high: full.high, ..hull }.meet(full).unwrap_or(full),
-        1 => Range { least: full.least, most: full.most, ..hull }.meet(full).unwrap_or(full),
-        _ => hull,
-    }
-}
-
-#[test]
-fn operators_lose_no_value_at_any_width() {
-    let mut random = Random(41);
-    for _ in 0..cases(40_000) {
-        let width = WIDTHS[random.below(WIDTHS.len() as u64) as usize];
-        let (x, y) = (random.integer(width), random.integer(width));
-        let (a, b) = (around(&mut random, x, width), around(&mut random, y, width));
-        assert!(a.contains(x) && b.contains(y));
-        for op in BinaryOp::ALL {
-            let value = semantics::binary(op, x, y, width);
-            assert!(forward::binary(op, a, b).contains(value), "{op:?} {a:?} {b:?} {x:#x} {y:#x}");
-            let result = around(&mut random, value, width);
-            let kept = backward::binary(op, result, a, b);
-            let kept = kept.is_some_and(|(a, b)| a.contains(x) && b.contains(y));
-            assert!(kept, "{op:?} {result:?} {a:?} {b:?} {x:#x} {y:#x}");
-        }
-        for op in CompareOp::ALL {
-            let truth = semantics::compare(op, x, y, width);
-            assert!(forward::compare(op, a, b).contains(u128::from(truth)), "{op:?} {a:?} {b:?} {x:#x} {y:#x}");
-            let kept = backward::compare(op, truth, a, b).is_some_and(|(a, b)| a.contains(x) && b.contains(y));
-            assert!(kept, "{op:?} {truth} {a:?} {b:?} {x:#x} {y:#x}");
-        }
-        for op in UnaryOp::ALL {
-            assert!(forward::unary(op, a).contains(semantics::unary(op, x, width)), "{op:?} {a:?} {x:#x}");
-        }
-    }
-}
-
-/// Between all pairs of widths: longer with and without a sign, shorter from any place, and put together.
-#[test]
-fn casts_lose_no_value_between_any_widths() {
-    let mut random = Random(42);
-    for (narrow, wide) in WIDTHS.into_iter().flat_map(|a| WIDTHS.map(|b| (a, b))).filter(|(a, b)| a < b) {
-        for _ in 0..cases(200) {
-            let x = random.integer(narrow);
-            let a = around(&mut random, x, narrow);
-            let sign = semantics::truncate(semantics::signed(x, narrow) as u128, wide);
-            assert!(forward::zero_extend(a, wide).contains(x), "{a:?} {x:#x} {wide}");
-            assert!(forward::sign_extend(a, wide).contains(sign), "{a:?} {x:#x} {wide}");
-            let (zero, signed) = (around(&mut random, x, wide), around(&mut random, sign, wide));
-            assert!(backward::zero_extend(zero, a).is_some_and(|kept| kept.contains(x)), "{zero:?} {a:?} {x:#x}");
-            assert!(backward::sign_extend(signed, a).is_some_and(|kept| kept.contains(x)), "{signed:?} {a:?} {x:#x}");
-            let y = random.integer(wide);
-            let b = around(&mut random, y, wide);
-            let low = random.below(u64::from(wide - narrow) + 1) as u32;
-            let part = semantics::truncate(y >> low, narrow);
-            assert!(forward::extract(b, low, narrow).contains(part), "{b:?} {y:#x} {low} {narrow}");
-            let result = around(&mut random, part, narrow);
-            let kept = backward::extract(result, b, low);
-            assert!(kept.is_some_and(|kept| kept.contains(y)), "{result:?} {b:?} {y:#x} {low}");
-            if narrow + wide <= 128 {
-                let joined = (x << wide) | y;
-                assert!(forward::concat(a, b).contains(joined), "{a:?} {b:?} {x:#x} {y:#x}");
-                let result = around(&mut random, joined, narrow + wide);
-                let kept = backward::concat(result, a, b).is_some_and(|(a, b)| a.contains(x) && b.contains(y));
-                assert!(kept, "{result:?} {a:?} {b:?} {x:#x} {y:#x}");
-            }
-        }
-    }
-}
 
 /// Sy and Deville's boolean intervals: false, unknown, true.
 fn truths() -> [Range; 3] {

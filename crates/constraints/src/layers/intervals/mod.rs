@@ -5,6 +5,8 @@ mod agreement_tests;
 mod backward;
 mod boxes;
 mod domain;
+#[cfg(test)]
+mod enumeration_tests;
 mod float_backward;
 mod float_forward;
 mod float_propagation;
@@ -24,6 +26,8 @@ mod order_tests;
 mod propagation;
 mod range;
 mod ratio;
+#[cfg(test)]
+mod soundness_tests;
 
 use crate::answer::{Layer, Solved, Statistics};
 use crate::hash::FastMap;

@@ -104,12 +104,13 @@ impl Order {
         true
     }
 
-    /// Whether `a <= b` is known, from the order or from the bounds.
+    /// Whether `a <= b` is known, from the order or from the bounds. Floats of two widths have no common order here, also
+    /// where the same operator gave them.
     fn holds(&self, propagation: &Propagation<'_>, a: TermId, b: TermId) -> bool {
         let (Some(left), Some(right)) = (propagation.floats[a.index()], propagation.floats[b.index()]) else {
             return false;
         };
-        if left.nan || right.nan {
+        if left.nan || right.nan || left.width != right.width {
             return false;
         }
         let ordered = match (self.numbers[a.index()], self.numbers[b.index()]) {

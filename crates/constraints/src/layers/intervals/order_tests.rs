@@ -255,3 +255,21 @@ fn contradictions_in_the_order_are_found() {
         vec![less(terms, x, y), less(terms, y, mean)]
     }));
 }
+
+/// The same operator on floats of both widths: neither result is known to be below the other.
+#[test]
+fn floats_of_two_widths_have_no_common_order() {
+    let mut terms = Terms::new();
+    let mut constraints = Vec::new();
+    for width in [32, 64] {
+        let variable = terms.variable("x", width);
+        let floor = terms.float(FloatOp::Floor, width, &[variable]);
+        let ends = [3.0, 50.0].map(|end| terms.constant(bits(place_of(end, width), width), width));
+        constraints.push(terms.float(FloatOp::LessOrEqual, 1, &[ends[0], floor]));
+        constraints.push(terms.float(FloatOp::LessOrEqual, 1, &[floor, ends[1]]));
+    }
+    let (graph, _) = wire::graph(&terms, &constraints);
+    let mut propagation = Propagation::new(&graph);
+    assert!(propagation.contract().is_some() && contract_by_order(&mut propagation).is_some());
+    assert_eq!(propagation.ordered, []);
+}
