@@ -113,9 +113,9 @@ pub struct GenerateArguments {
     #[arg(long, value_enum, value_name = "LAYER", hide = true)]
     pub without: Vec<SolverLayer>,
 
-    /// Leave out alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
+    /// Explore also alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
     #[arg(long)]
-    pub data_dependence: bool,
+    pub no_data_dependence: bool,
 
     /// Write the queries that the solver has to compute to this folder, as SMT-LIB text with its answers
     #[arg(long, value_name = "DIR", hide = true)]

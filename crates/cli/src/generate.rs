@@ -126,7 +126,7 @@ fn settings(
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         measure: arguments.measure,
-        data_dependence: arguments.data_dependence,
+        data_dependence: !arguments.no_data_dependence,
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
         k: arguments.k.unwrap_or(defaults.k),
         criteria: criteria(arguments, &wanted)?,

@@ -163,8 +163,8 @@ fn help_of_generate() {
 
                       [default: none]
 
-                  --data-dependence
-                      Leave out alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
+                  --no-data-dependence
+                      Explore also alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
 
                   --jobs <N>
                       Functions that are treated at the same time; the result does not depend on it [default: number of processors]
@@ -252,7 +252,7 @@ fn short_help_of_generate() {
                   --steps <N>               Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
                   --memory <MEGABYTES>      Memory for each function; its exploration ends there [default: 1024]
                   --external-solver <NAME>  Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or none [default: none]
-                  --data-dependence         Leave out alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
+                  --no-data-dependence      Explore also alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
                   --jobs <N>                Functions that are treated at the same time; the result does not depend on it [default: number of processors]
                   --seed <N>                Start of the random choices: the same seed gives the same tests [default: 0]
                   --seed-test <FILE>        File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`

@@ -66,8 +66,8 @@ fn the_document_s_example_takes_strictly_less() {
         fs::write(&seed, format!("A[0] = 1\nA[1] = 2\ne = 3\nx = {x}\n")).expect("the folder can be written");
         for criterion in ["minimal-all-paths", "minimal-all-conditions", "minimal-all-decisions", "branch", "mcdc"] {
             let arguments = ["--criterion", criterion, "--seed-test", seed_name];
-            let with = goals(WILLIAMS, "f", &[&arguments[..], &["--data-dependence"]].concat());
-            let without = goals(WILLIAMS, "f", &arguments);
+            let with = goals(WILLIAMS, "f", &arguments);
+            let without = goals(WILLIAMS, "f", &[&arguments[..], &["--no-data-dependence"]].concat());
             assert_eq!(with["functions"][0]["criteria"][0]["complete"], true, "{criterion}");
             assert_eq!(verdicts(&with["functions"][0]), verdicts(&without["functions"][0]), "{criterion}");
             assert_eq!(work(&without, "skipped_alternatives"), 0, "{criterion}");
@@ -198,12 +198,12 @@ int switched(int a, int b) {
 
 const CRITERIA: [&str; 4] = ["branch", "decision,condition", "mcdc", "minimal-all-paths"];
 
-/// All functions of the program.
-fn generated(arguments: &[&str]) -> Json {
+/// All functions of a program.
+fn generated(program: &str, arguments: &[&str]) -> Json {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let file = folder.path().join("unit.c");
-    fs::write(&file, DEPENDENT).expect("the temporary folder can be written");
-    let all = [&["--steps", "2000", "--findings", "none"], arguments].concat();
+    fs::write(&file, program).expect("the temporary folder can be written");
+    let all = [&["--findings", "none"], arguments].concat();
     let json = tool::generate(&file, &all, &[], folder.path()).json().expect("it runs");
     assert_eq!(json["replay"]["disagreements"], Json::Array(Vec::new()));
     json
@@ -212,8 +212,9 @@ fn generated(arguments: &[&str]) -> Json {
 #[test]
 fn verdicts_are_those_of_exhaustive_search() {
     for criterion in CRITERIA {
-        let with = generated(&["--criterion", criterion, "--data-dependence"]);
-        let exhaustive = generated(&["--criterion", criterion, "--strategy", "depth-first"]);
+        let question = ["--steps", "2000", "--criterion", criterion];
+        let with = generated(DEPENDENT, &question);
+        let exhaustive = generated(DEPENDENT, &[&question[..], &["--strategy", "depth-first"]].concat());
         let functions = |json: &Json| json["functions"].as_array().expect("functions").clone();
         let mut skipped = 0;
         for (function, expected) in functions(&with).iter().zip(functions(&exhaustive)) {
@@ -229,8 +230,36 @@ fn verdicts_are_those_of_exhaustive_search() {
 #[test]
 fn criteria_on_whole_paths_explore_all() {
     for criterion in ["all-paths", "k-path", "empty-else", "max-iterations", "def-use", "loop"] {
-        let json = goals(DEPENDENT, "idle", &["--criterion", criterion, "--data-dependence"]);
+        let json = goals(DEPENDENT, "idle", &["--criterion", criterion]);
         assert_eq!(work(&json, "skipped_alternatives"), 0, "{criterion}");
+    }
+}
+
+/// Each iteration decides what the one before has decided, in the first function with no decision that anything is left out
+/// of, in the second with one.
+const ENDLESS: &str = "int level;
+void climb(void) {
+    while (level < 10)
+        if (level < 5) level++;
+}
+int spin(int a, int b) {
+    int n = 0;
+    while (a < 10)
+        if (a < 5 || a == 7) {
+            if (b > 3) n++;
+        } else
+            a++;
+    if (a == 12 && b == 2) return 4;
+    return n;
+}
+";
+
+#[test]
+fn loops_without_an_end_leave_time_for_the_rest() {
+    let json = generated(ENDLESS, &["--time", "20"]);
+    for function in json["functions"].as_array().expect("functions") {
+        let verdicts = verdicts(function);
+        assert!(verdicts.values().all(|verdict| verdict == "covered"), "{}: {verdicts:?}", function["name"]);
     }
 }
 
@@ -280,15 +309,14 @@ fn differences(path: &Path) -> Result<(Vec<String>, u64), String> {
         arguments.extend(more);
         tool::generate(&fixture.path, &arguments, &fixture.flags, folder.path()).json()
     };
-    let with = ["--strategy", "concolic", "--data-dependence"];
-    let (with, exhaustive) = (run(&with)?, run(&["--strategy", "depth-first"])?);
+    let (with, exhaustive) = (run(&["--strategy", "concolic"])?, run(&["--strategy", "depth-first"])?);
     let (found, expected) = (verdicts(&with["functions"][0]), verdicts(&exhaustive["functions"][0]));
     let decided = |verdict: &str| verdict == "covered" || verdict == "infeasible";
     let differs = |goal: &str, verdict: &String| decided(verdict) && found.get(goal) != Some(verdict);
     if !expected.iter().any(|(goal, verdict)| differs(goal, verdict)) {
         return Ok((Vec::new(), work(&with, "skipped_alternatives")));
     }
-    let without = run(&["--strategy", "concolic"])?;
+    let without = run(&["--strategy", "concolic", "--no-data-dependence"])?;
     let without = verdicts(&without["functions"][0]);
     let differing =
         expected.iter().filter(|(goal, verdict)| differs(goal, verdict) && found.get(*goal) != without.get(*goal));

@@ -273,7 +273,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     ) -> Self {
         let frontier = frontier(means.routes, &session, ledger, budget.settings);
         let dependence = Dependence::of(ledger, budget.settings, &bounds);
-        session.keeps_repeated = dependence.is_active();
+        session.most_repeated = dependence.most_repeated();
         Exploration {
             session,
             routes: means.routes,

@@ -150,7 +150,7 @@ impl Default for Settings {
             strategy: Strategy::Hybrid,
             aim: AimAt::default(),
             measure: false,
-            data_dependence: false,
+            data_dependence: true,
             k: 2,
             functions: BTreeMap::new(),
         }

@@ -44,6 +44,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub decided: HashMap<TermId, bool>,
     /// Those of them that a marker told of, and the condition that held there.
     marked: HashMap<TermId, TermId>,
+    /// Decisions of the path that repeat one of those.
+    repeated: usize,
     pub shape_objects: HashMap<ShapeId, ObjectId>,
     pub function_objects: HashMap<CodeFunctionId, ObjectId>,
     pub filled: HashSet<ShapeId>,
@@ -125,6 +127,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             base: 0,
             decided: HashMap::new(),
             marked: HashMap::new(),
+            repeated: 0,
             shape_objects: HashMap::new(),
             function_objects: HashMap::new(),
             filled: HashSet::new(),
@@ -297,7 +300,8 @@ impl<'s, 'p> Executor<'s, 'p> {
             return Ok(known);
         }
         let known = self.decided.get(&condition).copied();
-        if let Some(known) = known.filter(|_| !self.session.keeps_repeated || !self.marked.contains_key(&condition)) {
+        let keeps_it = self.repeated < self.session.most_repeated && self.marked.contains_key(&condition);
+        if let Some(known) = known.filter(|_| !keeps_it) {
             return Ok(known);
         }
         let negation = self.session.terms.not(condition);
@@ -335,8 +339,9 @@ impl<'s, 'p> Executor<'s, 'p> {
             repeats,
         };
         self.decisions.push(decision);
-        if repeats.is_none() {
-            self.note_open_loops();
+        match repeats {
+            None => self.note_open_loops(),
+            Some(_) => self.repeated += 1,
         }
         Ok(taken)
     }

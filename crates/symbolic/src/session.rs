@@ -54,8 +54,8 @@ pub struct Session<'p> {
     /// Calls that a test makes at most on an object which it gives.
     pub object_calls: u32,
     pub(crate) shared: Prepared<'p>,
-    /// Paths tell also of decisions that follow from what markers told of before.
-    pub keeps_repeated: bool,
+    /// Paths tell also of so many decisions that follow from what markers told of before.
+    pub most_repeated: usize,
     /// How many calls a test makes before the one under test.
     pub(crate) calls_before: u32,
     /// The functions that those calls may go to: they write state that the unit looks at.
@@ -137,7 +137,7 @@ impl<'p> Prepared<'p> {
             pointer_elements,
             object_calls: 0,
             shared: self.clone(),
-            keeps_repeated: false,
+            most_repeated: 0,
             calls_before: 0,
             callers_of_state: Rc::from([]),
             call_choices: Vec::new(),

@@ -108,7 +108,7 @@ fn over_programs(criterion: &str, strategy: &str) -> Sums {
     };
     let file = folder.path().join("programs.c");
     std::fs::write(&file, PROGRAMS.iter().map(text).collect::<String>()).expect("a writable folder");
-    let mut arguments = vec!["--criterion", criterion, "--strategy", strategy, "--data-dependence"];
+    let mut arguments = vec!["--criterion", criterion, "--strategy", strategy];
     arguments.extend(["--steps", STEPS, "--findings", "none", "--seed", "1", "--jobs", "1"]);
     arguments.extend(PROGRAMS.iter().flat_map(|(_, function)| ["--function", function]));
     Sums::of(&report(file.to_str().expect("a name that is text"), &arguments))

@@ -5,8 +5,9 @@
 //! behind such a decision, the solver is asked for all inputs with the same history at once: the condition is that *any* of the
 //! known ways is taken. So a refutation holds for all of them, and what one path tried no other has to try again.
 //!
-//! Paths with the same history must come to the same conditions; where they do not, or where an input does not arrive, nothing
-//! is concluded from histories any more, and all that was left out is tried.
+//! Paths with the same history must come to the same conditions; where they do not, where an input does not arrive, or where a
+//! path repeats its decisions too often to tell of all of them, nothing is concluded from histories any more, and all that was
+//! left out is tried.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -21,6 +22,10 @@ use branchwise_symbolic::{Decision, Path};
 
 use super::{Bounds, Exploration};
 use crate::settings::{FindingsMode, Settings, Strategy};
+
+/// Decisions of one path that repeat others, at most: each is a node of the tree and a question of its own. A loop that
+/// never ends can repeat one as often as it has iterations.
+const MOST_REPEATED: usize = 256;
 
 /// Position of a history among those that paths have had; 0 is the empty one.
 type History = u32;
@@ -79,6 +84,22 @@ impl Query {
     }
 }
 
+/// What all inputs with the history of a point of the tree have in common.
+#[derive(Default)]
+struct Prefix {
+    behind: Behind,
+    constraints: Vec<TermId>,
+    widened: bool,
+    partial: Vec<(History, MarkerId)>,
+}
+
+impl Prefix {
+    /// The conditions that hold, the current decision's among them.
+    fn held(&self) -> impl Iterator<Item = TermId> {
+        self.constraints.iter().copied().chain(self.behind.evaluated.iter().map(|(_, condition)| *condition))
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Dependence {
     active: bool,
@@ -115,8 +136,9 @@ impl Dependence {
         Dependence { active, ..Dependence::default() }
     }
 
-    pub(super) fn is_active(&self) -> bool {
-        self.active
+    /// Decisions that repeat others and that paths shall tell of.
+    pub(super) fn most_repeated(&self) -> usize {
+        if self.active { MOST_REPEATED } else { 0 }
     }
 
     fn influence_of(&self, index: &CodeIndex, marker: MarkerId) -> Option<&Influence> {
@@ -226,34 +248,44 @@ impl Exploration<'_, '_> {
             chain.push(above);
         }
         chain.reverse();
-        let index = Rc::clone(self.session.code_index());
-        let mut behind = Behind::default();
-        let (mut constraints, mut widened, mut partial) = (Vec::new(), false, Vec::new());
+        let mut prefix = Prefix::default();
         for &(node, branch) in &chain {
-            let knowledge = &self.knowledge[node.0 as usize];
-            constraints.extend(&knowledge.domain);
-            let (event, condition) = (self.tree.branches(node)[branch].event, knowledge.branches[branch]);
-            let events_before = self.dependence.nodes[node.0 as usize].1;
-            constraints.extend(self.dependence.arrive(&mut behind, self.marker_of(node), events_before));
-            if (node, branch) == (candidate.node, candidate.branch) {
-                constraints.extend(behind.evaluated.iter().map(|(_, condition)| condition));
-                constraints.push(condition);
-                break;
-            }
-            match self.dependence.take(&mut behind, (event, condition), events_before, &index) {
-                Left::Conditions(conditions) => {
-                    widened |= event.is_some_and(|event| self.is_idle(event.marker, &index));
-                    constraints.extend(conditions);
-                }
-                Left::AnyWay { history, first, class } => {
-                    let ways = self.known_ways(history, first, class, &index);
-                    widened |= ways.known.len() > 1;
-                    partial.extend((!ways.all).then_some((history, first)));
-                    constraints.extend(self.any_of(ways.known));
-                }
+            self.come_to(&mut prefix, node);
+            if node != candidate.node {
+                self.go_on_from(&mut prefix, node, branch);
             }
         }
+        let mut constraints: Vec<TermId> = prefix.held().collect();
+        constraints.push(self.knowledge[candidate.node.0 as usize].branches[candidate.branch]);
+        let Prefix { widened, partial, .. } = prefix;
         Query { constraints, question: Some(self.question_of(candidate)), widened, partial }
+    }
+
+    /// Adds what holds for all that come to a node.
+    fn come_to(&mut self, prefix: &mut Prefix, node: TreeNodeId) {
+        prefix.constraints.extend(&self.knowledge[node.0 as usize].domain);
+        let events_before = self.dependence.nodes[node.0 as usize].1;
+        let marker = self.marker_of(node);
+        prefix.constraints.extend(self.dependence.arrive(&mut prefix.behind, marker, events_before));
+    }
+
+    /// Adds what holds for all that leave the node by this branch, or by another one that leaves the same history.
+    fn go_on_from(&mut self, prefix: &mut Prefix, node: TreeNodeId, branch: usize) {
+        let index = Rc::clone(self.session.code_index());
+        let step = (self.tree.branches(node)[branch].event, self.knowledge[node.0 as usize].branches[branch]);
+        let events_before = self.dependence.nodes[node.0 as usize].1;
+        match self.dependence.take(&mut prefix.behind, step, events_before, &index) {
+            Left::Conditions(conditions) => {
+                prefix.widened |= step.0.is_some_and(|event| self.is_idle(event.marker, &index));
+                prefix.constraints.extend(conditions);
+            }
+            Left::AnyWay { history, first, class } => {
+                let ways = self.known_ways(history, first, class, &index);
+                prefix.widened |= ways.known.len() > 1;
+                prefix.partial.extend((!ways.all).then_some((history, first)));
+                prefix.constraints.extend(self.any_of(ways.known));
+            }
+        }
     }
 
     fn is_idle(&self, marker: MarkerId, index: &CodeIndex) -> bool {
@@ -305,13 +337,20 @@ impl Exploration<'_, '_> {
 
     /// What a path has decided before excludes the alternative, unless the history does not tell of that decision.
     fn is_excluded(&mut self, candidate: Candidate, query: &Query) -> bool {
-        let condition = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
-        let Some(&before) = self.dependence.repeated.get(&candidate) else { return false };
-        let deciding = [before, self.session.terms.not(condition)];
-        let Some(other) = deciding.into_iter().find(|other| query.constraints.contains(other)) else { return false };
+        let Some(core) = self.excluding(candidate, |condition| query.constraints.contains(&condition)) else {
+            return false;
+        };
         self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
-        self.note_refuted(candidate, query, &[condition, other]);
+        self.note_refuted(candidate, query, &core);
         true
+    }
+
+    /// The alternative's condition and one that holds and excludes it, where the path has decided it before.
+    fn excluding(&mut self, candidate: Candidate, holds: impl Fn(TermId) -> bool) -> Option<[TermId; 2]> {
+        let before = *self.dependence.repeated.get(&candidate)?;
+        let condition = self.knowledge[candidate.node.0 as usize].branches[candidate.branch];
+        let deciding = [before, self.session.terms.not(condition)];
+        deciding.into_iter().find(|&other| holds(other)).map(|other| [condition, other])
     }
 
     fn can_skip(&mut self, candidate: Candidate, query: &Query) -> bool {
@@ -352,20 +391,33 @@ impl Exploration<'_, '_> {
 
     /// No input satisfies these conditions of the query.
     pub(super) fn note_refuted(&mut self, candidate: Candidate, query: &Query, core: &[TermId]) {
-        for &decision in &query.partial {
+        if let Some(question) = query.question.clone() {
+            self.note_core(candidate, question, &query.partial, core);
+        }
+    }
+
+    fn note_core(
+        &mut self,
+        candidate: Candidate,
+        question: Question,
+        partial: &[(History, MarkerId)],
+        core: &[TermId],
+    ) {
+        for &decision in partial {
             self.dependence.partial.entry(decision).or_default().push(candidate);
         }
-        if let Some(question) = query.question.clone() {
-            self.footprint.add_query(2 * core.len());
-            self.dependence.refuted.insert(candidate, core.to_vec());
-            self.dependence.settled.insert(question, Settled::Refuted(core.to_vec()));
-        }
+        self.footprint.add_query(2 * core.len());
+        self.dependence.refuted.insert(candidate, core.to_vec());
+        self.dependence.settled.insert(question, Settled::Refuted(core.to_vec()));
     }
 
     /// Takes in a path that was added to the tree.
     pub(super) fn note_histories(&mut self, inserted: &Inserted, path: &Path) {
         if !self.dependence.active {
             return;
+        }
+        if path.decisions.iter().filter(|decision| decision.repeats.is_some()).count() >= MOST_REPEATED {
+            return self.distrust();
         }
         let new = &inserted.nodes[inserted.first_new..];
         let decisions = path.decisions.iter().skip(inserted.first_new);
@@ -378,17 +430,33 @@ impl Exploration<'_, '_> {
             new.iter().for_each(|&node| self.note_node(node));
             inserted.nodes.iter().for_each(|&node| self.note_explored(node));
         }
-        for &node in new {
-            self.exclude_repeated(node);
-        }
+        self.exclude_repeated(inserted, path);
     }
 
-    fn exclude_repeated(&mut self, node: TreeNodeId) {
-        let [first, last] = [0, usize::MAX].map(|branch| Candidate { node, branch });
-        let repeated: Vec<Candidate> = self.dependence.repeated.range(first..=last).map(|(it, _)| *it).collect();
-        for candidate in repeated {
-            let query = self.query(candidate);
-            self.is_excluded(candidate, &query);
+    /// Excludes what the new part of a path has decided before.
+    fn exclude_repeated(&mut self, inserted: &Inserted, path: &Path) {
+        let Some(&first) = inserted.nodes.get(inserted.first_new) else { return };
+        let new = Candidate { node: first, branch: 0 }..;
+        let repeated: Vec<Candidate> = self.dependence.repeated.range(new).map(|(candidate, _)| *candidate).collect();
+        if !self.dependence.useful {
+            // A query has all conditions of its path, that of the earlier decision among them.
+            let mut refute = |it: Candidate| self.tree.set_status(it.node, it.branch, Status::Refuted);
+            return repeated.into_iter().for_each(&mut refute);
+        }
+        let mut repeated = repeated.into_iter().peekable();
+        let (mut prefix, mut known, mut counted) = (Prefix::default(), HashSet::new(), 0);
+        for (&node, decision) in inserted.nodes.iter().zip(&path.decisions) {
+            self.come_to(&mut prefix, node);
+            known.extend(prefix.constraints[counted..].iter().copied());
+            counted = prefix.constraints.len();
+            while let Some(candidate) = repeated.next_if(|candidate| candidate.node == node) {
+                let evaluated = |term| prefix.behind.evaluated.iter().any(|(_, condition)| *condition == term);
+                if let Some(core) = self.excluding(candidate, |term| known.contains(&term) || evaluated(term)) {
+                    self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
+                    self.note_core(candidate, self.question_of(candidate), &prefix.partial, &core);
+                }
+            }
+            self.go_on_from(&mut prefix, node, decision.taken);
         }
     }
 
