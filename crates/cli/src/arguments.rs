@@ -195,6 +195,10 @@ pub struct MapArguments {
     #[arg(long, value_enum, default_value_t = Graph::Cfg)]
     pub graph: Graph,
 
+    /// What has a node of its own in the graphs of single functions
+    #[arg(long, value_enum, default_value_t = Nodes::Statements)]
+    pub nodes: Nodes,
+
     /// The line whose decision graph is shown (with --graph decision)
     #[arg(long, value_name = "LINE", required_if_eq("graph", "decision"))]
     pub line: Option<u32>,
@@ -286,6 +290,14 @@ pub enum Graph {
     Abstract,
     /// The classes of C++, what they inherit and redefine, and which methods a call may reach
     Classes,
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Nodes {
+    /// Every statement, with its whole condition
+    Statements,
+    /// Every condition between && and || too, so that each edge has its name in paths
+    Conditions,
 }
 
 /// Run a generated suite again and measure it

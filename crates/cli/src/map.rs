@@ -8,7 +8,7 @@ use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_report::map_view;
 
-use crate::arguments::{Graph, MapArguments, TreeGoal};
+use crate::arguments::{Graph, MapArguments, Nodes, TreeGoal};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
@@ -57,7 +57,11 @@ fn shown(arguments: &MapArguments) -> Shown {
 }
 
 fn view(arguments: &MapArguments, map: &Map, function: Option<FunctionId>, graph: map_view::Graph) -> String {
-    let selection = map_view::Selection { function, interprocedural: arguments.interprocedural };
+    let nodes = match arguments.nodes {
+        Nodes::Statements => map_view::Nodes::Statements,
+        Nodes::Conditions => map_view::Nodes::Conditions,
+    };
+    let selection = map_view::Selection { function, interprocedural: arguments.interprocedural, nodes };
     match (arguments.json, arguments.dot, arguments.svg) {
         (true, ..) => format!("{:#}\n", map_view::json(map, selection)),
         (_, true, _) => map_view::dot(map, selection, graph),

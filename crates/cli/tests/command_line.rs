@@ -289,6 +289,7 @@ fn help_of_map() {
             Options:
                   --function <NAME>                Only this function
                   --graph <GRAPH>                  Which graph --dot and --svg draw [default: cfg] [possible values: cfg, edges, dominators, postdominators, icfg, dependence, decision, abstract, classes]
+                  --nodes <NODES>                  What has a node of its own in the graphs of single functions [default: statements] [possible values: statements, conditions]
                   --line <LINE>                    The line whose decision graph is shown (with --graph decision)
                   --interprocedural                Mark the edges that are unconstrained in the whole program, from main() or the function that is asked for, instead of those of each function alone
                   --tree <LINE:COLUMN:true|false>  Show the execution tree of this branch outcome of the function instead: the ways that lead to it

@@ -200,6 +200,20 @@ fn map(arguments: &[&str]) -> (String, String) {
     (String::from_utf8(output.stdout).expect("text"), String::from_utf8(output.stderr).expect("text"))
 }
 
+/// `s < 9 && x > s` is one node of the control-flow graph, as in the paper, unless its conditions are asked for.
+#[test]
+fn nodes_are_statements_or_conditions() {
+    let conditions = |arguments: &[&str]| -> Vec<String> {
+        let (text, _) = map(arguments);
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let nodes = json["functions"][0]["nodes"].as_array().expect("nodes");
+        let conditions = nodes.iter().filter(|node| node["kind"] == "condition");
+        conditions.filter_map(|node| node["text"].as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(conditions(&["--json"]), ["x > 5", "y > 0", "s < 9 && x > s"]);
+    assert_eq!(conditions(&["--json", "--nodes", "conditions"]), ["x > 5", "y > 0", "s < 9", "x > s"]);
+}
+
 #[test]
 fn the_tree_of_an_outcome_is_drawn() {
     let (text, _) = map(&["--tree", "5:21:false", "-k", "0"]);

@@ -121,7 +121,9 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         last.extend(ends);
         let exit = self.node(Node { kind: NodeKind::Exit, place: end, text: "}".into() }, last);
         for callee in implicit {
-            let call = CallSite { callee: Some(callee), declared_by_user: true, returns: true, place: end, node: exit };
+            let callee = Some(callee);
+            let call =
+                CallSite { callee, declared_by_user: true, returns: true, certain: false, place: end, node: exit };
             self.state.calls.push(call);
         }
         self.state.connect_jumps(exit)
@@ -222,6 +224,7 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
                 callee: call.callee,
                 declared_by_user: call.declared_by_user,
                 returns: call.returns,
+                certain: true,
                 place: call.place,
                 node,
             });

@@ -3,15 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use branchwise_program::map::{Place, SourceFile};
+use branchwise_program::map::{Place, SourceFile, node_text};
 use branchwise_program::{FileId, IdVec};
 use clang_sys::CXSourceLocation;
 
 use crate::clang::{self, Cursor};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
-
-/// Longer texts are shortened to this many characters.
-const TEXT_LIMIT: usize = 60;
 
 /// The files of the map and their contents, as far as they were needed.
 #[derive(Default)]
@@ -152,11 +149,7 @@ pub(crate) fn presumed(files: &mut Files, location: CXSourceLocation) -> Place {
 pub(crate) fn shorten(text: &str) -> String {
     let bare = without_comments(text);
     let words = bare.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = words.trim_end_matches(';').trim_end();
-    match line.char_indices().nth(TEXT_LIMIT) {
-        None => line.to_owned(),
-        Some(_) => line.chars().take(TEXT_LIMIT - 1).chain(['…']).collect(),
-    }
+    node_text(words.trim_end_matches(';').trim_end())
 }
 
 fn without_comments(text: &str) -> String {

@@ -2,19 +2,37 @@
 
 mod common;
 
-use branchwise_frontend::{Source, Toolchain, analyse};
-use branchwise_program::EdgeId;
-use branchwise_program::graph::{Implications, edge_dominators, edge_postdominators, unconstrained_edges};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use branchwise_frontend::{Source, Toolchain, Unit, analyse};
+use branchwise_program::graph::{
+    Implications, edge_dominators, edge_postdominators, statement_map, unconstrained_edges,
+};
+use branchwise_program::map::{EdgeLabel, NodeKind};
+use branchwise_program::{EdgeId, NodeId};
 use common::text::function_text;
 use expect_test::{Expect, expect};
 
-fn check(text: &str, expected: Expect) {
+fn unit(path: &Path) -> Unit {
+    analyse(&Toolchain::find().unwrap(), &Source { path, flags: &[], set_statics: false, instances: &[] }).unwrap()
+}
+
+fn sample(text: &str) -> Unit {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample.c");
     std::fs::write(&path, text).unwrap();
-    let unit =
-        analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
-            .unwrap();
+    unit(&path)
+}
+
+fn check(text: &str, expected: Expect) {
+    expected.assert_eq(&function_text(&sample(text), "f"));
+}
+
+/// With a node for each statement.
+fn check_statements(text: &str, expected: Expect) {
+    let mut unit = sample(text);
+    unit.map = statement_map(&unit.map);
     expected.assert_eq(&function_text(&unit, "f"));
 }
 
@@ -169,10 +187,7 @@ fn a_loop_without_statements_has_a_node() {
 /// run of edges by its last one, annex B by its first.
 #[test]
 fn unconstrained_edges_are_those_of_annex_b() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/paper_climb.c");
-    let unit =
-        analyse(&Toolchain::find().unwrap(), &Source { path: &path, flags: &[], set_statics: false, instances: &[] })
-            .unwrap();
+    let unit = unit(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/paper_climb.c"));
     let map = &unit.map;
     let mut found = Vec::new();
     for function in map.functions.values() {
@@ -196,4 +211,167 @@ fn unconstrained_edges_are_those_of_annex_b() {
     let of_program = Implications::of(map, &[map.function_named("main").unwrap()]);
     assert!(of_program.unconstrained().iter().all(|edge| edge.function == climb));
     assert_eq!(of_program.unconstrained().len(), 2);
+}
+
+/// Annex C, figure 1: line 10 is one node there.
+const WORD_COUNT: &str = "#include <stdio.h>
+void f(void)
+{ int inword, nl, nw, nc, c;
+ inword = 0;
+ nl = 0;
+ nw = 0;
+ nc = 0;
+ c = getc(stdin);
+ while (c != EOF) {
+  nc = nc + 1;
+  if (c == '\\n')
+   nl = nl + 1;
+  if (c == '\\n' || c == '\\t' || c == ' ')
+   inword = 0;
+  else if (inword == 0) {
+   inword = 1;
+   nw = nw + 1;
+  }
+  c = getc(stdin);
+  printf(\"value of nl : %d\", nl);
+  printf(\"value of nw : %d\", nw);
+  printf(\"value of nc : %d\", nc);
+ }
+}";
+
+#[test]
+fn a_statement_is_one_node_in_annex_c() {
+    let unit = sample(WORD_COUNT);
+    let map = statement_map(&unit.map);
+    let cfg = &map.functions[map.function_named("f").unwrap()].cfg;
+    let conditions = cfg.nodes.values().filter(|node| matches!(node.kind, NodeKind::Condition(_)));
+    assert_eq!(conditions.map(|node| node.place.line).collect::<Vec<_>>(), [9, 11, 13, 15]);
+    // The nodes of the figure, entry and exit; a way more than nodes for each of the four decisions.
+    assert_eq!((cfg.nodes.len(), cfg.edges.len()), (18 + 2, 18 + 1 + 4));
+    let lines = |edge: EdgeId| [cfg.edges[edge].from, cfg.edges[edge].to].map(|node| cfg.nodes[node].place.line);
+    let unconstrained: BTreeSet<_> = unconstrained_edges(cfg).into_iter().map(lines).collect();
+    assert_eq!(unconstrained, BTreeSet::from([[11, 13], [12, 13], [14, 19], [15, 19], [17, 19]]));
+    let own = &unit.map.functions[unit.map.function_named("f").unwrap()].cfg;
+    assert_eq!((own.nodes.len(), unconstrained_edges(own).len()), (22, 7));
+}
+
+#[test]
+fn the_conditions_of_a_decision_are_one_node() {
+    check_statements(
+        "int g(int);\nint f(int a, int b) {\n int v = 0;\n if (a > 0 && !(b || g(a)))\n  v = 1;\n while (g(1) && g(2))\n  ;\n do v++; while (v < a || v < b);\n if (a || b) ;\n return a && b ? v : 0;\n}",
+        expect![[r#"
+            n0 2: f -> n1
+            n1 3: int v = 0 -> n2
+            n2 4: a > 0 && !(b || g(a)) [m11] -> 1:n3, 0:n4
+            n3 5: v = 1 -> n4
+            n4 6: g(1) && g(2) [m12] -> 0:n5, 1:n4
+            n5 8: v++ -> n6
+            n6 8: v < a || v < b [m13] -> 0:n7, 1:n5
+            n7 9: a || b [m14] -> 1:n8, 0:n8
+            n8 10: a && b [m15] -> 1:n9, 0:n9
+            n9 10: return a && b ? v : 0 -> n10
+            n10 11: } -> 
+            loop While line 6 head n4 from n4
+            loop Do line 8 head n5 from n6
+            decision If line 4: (m0 && !(m1 || m2))
+            decision While line 6: (m3 && m4)
+            decision Do line 8: (m5 || m6)
+            decision If line 9: (m7 || m8)
+            decision Conditional line 10: (m9 && m10)
+            call g at n2, perhaps
+            call g at n4
+            call g at n4, perhaps
+        "#]],
+    );
+}
+
+#[test]
+fn the_conditions_of_a_value_belong_to_its_statement() {
+    check_statements(
+        "int g(int);\nint f(int a, int b, int c) {\n int v = g(a) || g(b);\n v += a ? b && c : 0;\n if (((a && b) == c) || ((b || g(c)) == a))\n  v = 0;\n return g(a && g(1));\n}",
+        expect![[r#"
+            n0 2: f -> n1
+            n1 3: int v = g(a) || g(b) -> n2
+            n2 4: a [m2] -> 1:n3, 0:n3
+            n3 4: v += a ? b && c : 0 -> n4
+            n4 5: ((a && b) == c) || ((b || g(c)) == a) [m13] -> 1:n5, 0:n6
+            n5 6: v = 0 -> n6
+            n6 7: return g(a && g(1)) -> n7
+            n7 8: } -> 
+            decision Value line 3: (m0 || m1)
+            decision Conditional line 4: m2
+            decision Value line 4: (m3 && m4)
+            decision If line 5: (m5 || m8)
+            decision Value line 5: (m6 && m7)
+            decision Value line 5: (m9 || m10)
+            decision Value line 7: (m11 && m12)
+            call g at n1
+            call g at n1, perhaps
+            call g at n4, perhaps
+            call g at n6, perhaps
+            call g at n6
+        "#]],
+    );
+}
+
+#[test]
+fn conditions_with_other_nodes_between_them_stay_apart() {
+    check_statements(
+        "#include <stdlib.h>\nint g(int);\nint f(int a, int b) {\n if (a || (b ? g(a) : g(b)))\n  a = 1;\n if (b || (exit(1), 0))\n  a = 2;\n return a;\n}",
+        expect![[r#"
+            n0 3: f -> n1
+            n1 4: a [m0] -> 0:n2, 1:n6
+            n2 4: b [m2] -> 1:n3, 0:n4
+            n3 4: g(a) -> n5
+            n4 4: g(b) -> n5
+            n5 4: (b ? g(a) : g(b)) [m1] -> 1:n6, 0:n7
+            n6 5: a = 1 -> n7
+            n7 6: b [m3] -> 0:n8, 1:n9
+            n8 6: (exit(1), 0) [m4] -> 1:n9, 0:n10
+            n9 7: a = 2 -> n10
+            n10 8: return a -> n11
+            n11 9: } -> 
+            decision If line 4: (m0 || m1)
+            decision Conditional line 4: m2
+            decision If line 6: (m3 || m4)
+            call g at n3
+            call g at n4
+            call exit at n8
+        "#]],
+    );
+}
+
+/// A node leads one way for each outcome of its own marker, or one way; all that is left of the conditions is in a node.
+#[test]
+fn statements_make_a_graph() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    let mut joined = 0;
+    for name in
+        ["logic_long", "logic_nested", "logic_over_lines", "logic_values", "call_in_condition", "constant_operand"]
+    {
+        let unit = unit(&folder.join(name).with_extension("c"));
+        let map = statement_map(&unit.map);
+        for (id, function) in map.functions.iter() {
+            let cfg = &function.cfg;
+            let ways = |node: NodeId| cfg.edges.values().filter(move |edge| edge.from == node).map(|edge| edge.label);
+            for (node, of) in cfg.nodes.iter() {
+                match of.kind {
+                    NodeKind::Condition(marker) | NodeKind::Switch(marker) => {
+                        assert_eq!(map.markers[marker].node, node);
+                        let outcome = |label| match label {
+                            EdgeLabel::Outcome(event) if event.marker == marker => event.outcome,
+                            other => panic!("{name} {node}: {other:?}"),
+                        };
+                        let outcomes: Vec<u32> = ways(node).map(outcome).collect();
+                        assert_eq!(outcomes.iter().collect::<BTreeSet<_>>().len(), outcomes.len(), "{name} {node}");
+                    }
+                    _ => assert!(ways(node).all(|label| label == EdgeLabel::Always) && ways(node).count() <= 1),
+                }
+            }
+            let own = &unit.map.functions[id].cfg;
+            joined += own.nodes.len() - cfg.nodes.len();
+            assert!(unconstrained_edges(cfg).len() <= unconstrained_edges(own).len(), "{name}");
+        }
+    }
+    assert!(joined > 20, "{joined}");
 }

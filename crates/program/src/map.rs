@@ -641,6 +641,17 @@ pub struct Node {
     pub text: String,
 }
 
+/// The characters that texts of nodes have at most.
+const TEXT_LIMIT: usize = 60;
+
+/// A line as the text of a node: cut where it is too long.
+pub fn node_text(line: &str) -> String {
+    match line.char_indices().nth(TEXT_LIMIT) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(TEXT_LIMIT - 1).chain(['…']).collect(),
+    }
+}
+
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum NodeKind {
     Entry,
@@ -692,6 +703,8 @@ pub struct CallSite {
     pub declared_by_user: bool,
     /// It may come back. `exit()`, `abort()` and what is declared `noreturn` do not.
     pub returns: bool,
+    /// Whoever passes its node makes it.
+    pub certain: bool,
     pub place: Place,
     pub node: NodeId,
 }
@@ -713,6 +726,28 @@ impl Function {
 }
 
 impl Map {
+    /// A decision as C writes it, with the parentheses that it needs and no others.
+    pub fn formula_text(&self, formula: &Formula) -> String {
+        match formula {
+            Formula::Leaf(marker) => self.markers.get(*marker).map_or("?", |marker| marker.text.as_str()).to_string(),
+            Formula::Constant(value) => u8::from(*value).to_string(),
+            Formula::Not(inner) => {
+                let text = self.formula_text(inner);
+                let simple = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+                if simple { format!("!{text}") } else { format!("!({text})") }
+            }
+            Formula::And(left, right) => format!("{} && {}", self.factor_text(left), self.factor_text(right)),
+            Formula::Or(left, right) => format!("{} || {}", self.formula_text(left), self.formula_text(right)),
+        }
+    }
+
+    fn factor_text(&self, formula: &Formula) -> String {
+        match formula {
+            Formula::Or(..) => format!("({})", self.formula_text(formula)),
+            _ => self.formula_text(formula),
+        }
+    }
+
     pub fn is_cpp(&self) -> bool {
         self.functions.values().any(|function| function.language == Language::Cpp)
     }

@@ -10,6 +10,7 @@ use branchwise_constraints::linear::{LinearAnswer, LinearLimits, LinearQuery, de
 use branchwise_constraints::{Answer, Model, Solver, SolverSettings, Workers};
 use branchwise_generate::{GoalTrees, Routes};
 use branchwise_goals::{Aim, Goal, branch_goals};
+use branchwise_program::graph::{edge_graph, statement_map, unconstrained_edges};
 use branchwise_program::{FunctionId, Program};
 use branchwise_symbolic::ExecutionTree;
 
@@ -74,18 +75,21 @@ struct Measured {
 
 pub fn trees_table() {
     let workers = Workers::new(Path::new(env!("CARGO_BIN_EXE_branchwise")));
-    println!("| program | edges | unconstrained | paths/tree | TAO | lines/tree | TAO: statements | symbols/tree |");
+    println!(
+        "| program | edges (conditions) | unconstrained (conditions) | paths/tree | TAO | lines/tree | TAO: statements | symbols/tree |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     let mut all: Vec<(&str, Measured)> = Vec::new();
-    let (mut edges, mut unconstrained) = (0, 0);
+    let mut counted = [Edges::default(); 2];
     for (name, tao) in &PROGRAMS {
         let program = load(&programs().join(name).with_extension("c"));
         let [(few, aim), (every, _)] = [true, false].map(|only| measure(&program, only, &workers));
-        println!("{}", trees_row(name, tao, &aim, [&few.grown, &every.grown]));
-        (edges, unconstrained) = (edges + aim.edges, unconstrained + aim.unconstrained_edges);
+        let edges = [Edges::of_statements(&program), Edges { all: aim.edges, unconstrained: aim.unconstrained_edges }];
+        println!("| {name} | {} {}", edges_cells(edges), trees_cells(tao, [&few.grown, &every.grown]));
+        counted.iter_mut().zip(edges).for_each(|(sum, edges)| sum.add(edges));
         all.push((name, every));
     }
-    println!("| all | {edges} | {} | | | | | |", share(unconstrained, edges));
+    println!("| all | {} | | | | | |", edges_cells(counted));
     println!();
     coverage_table();
     println!();
@@ -93,18 +97,47 @@ pub fn trees_table() {
 }
 
 fn share(part: usize, whole: usize) -> String {
-    format!("{part} ({:.0} %)", 100.0 * part as f64 / whole.max(1) as f64)
+    format!("{part}, {:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn trees_row(name: &str, tao: &Tao, aim: &Aim, both: [&Grown; 2]) -> String {
+/// Edges of control-flow graphs that can be reached.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edges {
+    all: usize,
+    unconstrained: usize,
+}
+
+impl Edges {
+    /// Of annex C's graphs, in which a node is a statement.
+    fn of_statements(program: &Program) -> Self {
+        let map = statement_map(&program.map);
+        let mut edges = Edges::default();
+        for function in map.functions.values() {
+            let all = edge_graph(&function.cfg).vertices.len();
+            edges.add(Edges { all, unconstrained: unconstrained_edges(&function.cfg).len() });
+        }
+        edges
+    }
+
+    fn add(&mut self, other: Edges) {
+        self.all += other.all;
+        self.unconstrained += other.unconstrained;
+    }
+}
+
+/// Of statements, and of conditions in brackets.
+fn edges_cells([statements, conditions]: [Edges; 2]) -> String {
+    let [few, every] = [statements, conditions].map(|edges| share(edges.unconstrained, edges.all));
+    format!("{} ({}) | {few} ({every})", statements.all, conditions.all)
+}
+
+fn trees_cells(tao: &Tao, both: [&Grown; 2]) -> String {
     let each = |count: fn(&Grown) -> u64| {
         let [few, every] = both.map(|grown| count(grown) as f64 / grown.trees.max(1) as f64);
         format!("{few:.2} ({every:.2})")
     };
     format!(
-        "| {name} | {} | {} | {} | {:.2} ({:.2}) | {} | {:.2} ({:.2}) | {} |",
-        aim.edges,
-        share(aim.unconstrained_edges, aim.edges),
+        "| {} | {:.2} ({:.2}) | {} | {:.2} ({:.2}) | {} |",
         each(|grown| grown.paths),
         tao.paths[0],
         tao.paths[1],

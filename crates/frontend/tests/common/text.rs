@@ -32,7 +32,8 @@ fn details(function: &Function) -> String {
             .unwrap();
     }
     for call in &function.calls {
-        writeln!(text, "call {} at {}", call.callee.as_deref().unwrap_or("?"), call.node).unwrap();
+        let maybe = if call.certain { "" } else { ", perhaps" };
+        writeln!(text, "call {} at {}{maybe}", call.callee.as_deref().unwrap_or("?"), call.node).unwrap();
     }
     text
 }

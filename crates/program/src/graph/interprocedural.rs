@@ -144,7 +144,7 @@ fn completed_calls(program: &Supergraph<'_>, reached: &[bool]) -> Vec<(usize, us
 fn entered_calls(program: &Supergraph<'_>, reached: &[bool]) -> Vec<(usize, usize)> {
     let mut arcs = Vec::new();
     for (_, node, part, calls) in call_nodes(program, reached) {
-        if let ([Call { callee: Callee::Here(callee), .. }], false) = (calls, part.ends[node.index()]) {
+        if let ([Call { callee: Callee::Here(callee), certain: true, .. }], false) = (calls, part.ends[node.index()]) {
             arcs.push((part.before(node), program.parts[*callee].before(program.parts[*callee].entry)));
         }
     }

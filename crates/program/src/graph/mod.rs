@@ -1,6 +1,6 @@
 //! Analyses of a control-flow graph, each a value computed from an immutable [`Cfg`](crate::map::Cfg): dominators and
 //! post-dominators of nodes and of edges, the edge graph, unconstrained edges (of a function and of a
-//! program), control dependence (of a function and across calls), natural loops; and of the code: what outcomes influence.
+//! program), the graph in which a node is a statement, control dependence (of a function and across calls), natural loops; and of the code: what outcomes influence.
 //!
 //! The words are those of Lapierre et al., "Advantages of Unconstrained Edges Analysis to Automatic Test Data
 //! Generation" (annex C of Lapierre 1998).
@@ -17,6 +17,7 @@ mod loops;
 mod order;
 #[cfg(test)]
 mod program_tests;
+mod statements;
 mod supergraph;
 #[cfg(test)]
 mod tests;
@@ -38,4 +39,5 @@ pub use influence::{CodeIndex, Influence, Interest};
 pub use interprocedural::{Implications, ProgramEdge};
 pub use loops::{NaturalLoop, back_edges, natural_loops};
 pub use order::BlockOrder;
+pub use statements::statement_map;
 pub use ways::Way;

@@ -13,6 +13,8 @@ use crate::{EdgeId, FileId, FunctionId, Id, NodeId, TypeId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Calls {
     Function(usize),
+    /// In an operand that may not be evaluated.
+    Maybe(usize),
     Pointer,
     /// `exit()`.
     Ends,
@@ -23,12 +25,13 @@ fn program(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> Map {
     let place = Place { file: FileId(0), line: 1, column: 1 };
     let site = |&(node, calls): &(usize, Calls)| CallSite {
         callee: match calls {
-            Calls::Function(index) => Some(format!("f{index}")),
+            Calls::Function(index) | Calls::Maybe(index) => Some(format!("f{index}")),
             Calls::Pointer => None,
             Calls::Ends => Some("exit".to_string()),
         },
         declared_by_user: true,
         returns: calls != Calls::Ends,
+        certain: !matches!(calls, Calls::Maybe(_)),
         place,
         node: NodeId::new(node),
     };
@@ -79,6 +82,7 @@ fn random_program() -> impl Strategy<Value = Map> {
     let calls = |nodes: usize, functions: usize| {
         let what = prop_oneof![
             8 => (0..functions).prop_map(Calls::Function),
+            4 => (0..functions).prop_map(Calls::Maybe),
             1 => Just(Calls::Pointer),
             1 => Just(Calls::Ends)
         ];
@@ -210,6 +214,9 @@ impl Walk<'_> {
         }
         while !calls.is_empty() {
             let call = calls.remove((self.decide)(calls.len()));
+            if !call.certain && (self.decide)(2) == 0 {
+                continue;
+            }
             let callee = match call.callee.as_deref() {
                 Some("exit") => return Left::Ended,
                 Some(name) => self.map.function_named(name),

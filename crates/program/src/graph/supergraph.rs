@@ -23,6 +23,8 @@ pub(super) struct Call {
     pub callee: Callee,
     /// The vertex of its completion. None in a node that also calls what never returns: which comes first is not known.
     pub completion: Option<usize>,
+    /// Whoever passes the node makes it.
+    pub certain: bool,
 }
 
 /// The vertices of one function.
@@ -100,17 +102,19 @@ impl<'m> Supergraph<'m> {
         let mut arcs = Vec::new();
         for (_, function, part) in self.function_parts() {
             for node in function.cfg.nodes.ids() {
-                let mut at = part.before(node);
+                // Where a run can be before the next call: at the last one that it made.
+                let mut at = vec![part.before(node)];
                 for call in &part.calls[node.index()] {
                     let Some(completion) = call.completion else { continue };
                     let awaited = match call.callee {
                         Callee::Here(callee) => Some(callee),
                         Callee::Anywhere => None,
                     };
-                    arcs.push((at, completion, awaited));
-                    at = completion;
+                    arcs.extend(at.iter().map(|&at| (at, completion, awaited)));
+                    at.retain(|_| !call.certain);
+                    at.push(completion);
                 }
-                arcs.push((at, part.after(node), None));
+                arcs.extend(at.iter().map(|&at| (at, part.after(node), None)));
             }
             for (id, edge) in function.cfg.edges.iter() {
                 let ends = part.ends[edge.from.index()];
@@ -202,7 +206,11 @@ fn part(map: &Map, by_name: &HashMap<&str, FunctionId>, function: &Function, ver
             None => Some(Callee::Anywhere),
         };
         if let Some(callee) = callee {
-            calls[call.node.index()].push(Call { callee, completion: returns.then_some(completion) });
+            calls[call.node.index()].push(Call {
+                callee,
+                completion: returns.then_some(completion),
+                certain: call.certain,
+            });
             completion += usize::from(returns);
         }
     }

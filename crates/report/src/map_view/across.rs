@@ -175,7 +175,7 @@ impl<'m> Across<'m> {
             IcfgKind::Exit => format!("end of {name}()"),
             IcfgKind::Call { callee, .. } => format!("call of {}(): {text}", self.map.functions[callee].name),
             IcfgKind::Return => format!("return to: {text}"),
-            IcfgKind::Predicate => decision.map_or(text.clone(), |of| words::formula(self.map, &of.formula)),
+            IcfgKind::Predicate => decision.map_or(text.clone(), |of| self.map.formula_text(&of.formula)),
             _ => text.clone(),
         }
     }

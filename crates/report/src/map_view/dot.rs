@@ -2,15 +2,13 @@ use std::fmt::Write;
 
 use branchwise_program::map::Map;
 
-use super::picture::{Arc, Picture, Shape, Tone, Vertex, picture};
+use super::picture::{Arc, Picture, Shape, Tone, Vertex, pictures};
 use super::{Graph, Selection};
 
 /// For Graphviz: one cluster for each function.
 pub fn dot(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
-    let selection = selection.into();
-    let marks = selection.marks(map);
-    let pictures = selection.functions(map).into_iter();
-    clusters(pictures.map(|(id, _)| (format!("f{}", id.0), picture(map, id, graph, &marks[id]))))
+    let pictures = pictures(map, selection.into(), graph).into_iter();
+    clusters(pictures.map(|(id, picture)| (format!("f{}", id.0), picture)))
 }
 
 pub(super) fn of_picture(picture: Picture) -> String {

@@ -202,6 +202,7 @@ impl Builder<'_> {
             callee: Some(callee.to_string()),
             declared_by_user: true,
             returns: true,
+            certain: true,
             place: self.place(5),
             node,
         });

@@ -3,12 +3,16 @@ use branchwise_program::map::{Decision, Edge, EdgeLabel, Function, Loop, Map, Pl
 use branchwise_program::{EdgeId, FunctionId, NodeId};
 use serde_json::{Map as Object, Value, json};
 
-use super::{Selection, words};
+use super::{Graph, Selection, words};
 
 /// The map for tools. Version 1: keys may be added, never renamed. Ids are numbers that hold within one function.
 pub fn json(map: &Map, selection: impl Into<Selection>) -> Value {
     let selection = selection.into();
-    let functions: Vec<Value> = selection.functions(map).into_iter().map(|(_, function)| one(map, function)).collect();
+    let own = map;
+    let map: &Map = &selection.shown(own, Graph::Cfg);
+    let functions = selection.functions(map).into_iter();
+    let functions: Vec<Value> =
+        functions.map(|(id, function)| one(map, function, own.functions[id].mccabe())).collect();
     let roots = selection.roots(map);
     let name = |function: FunctionId| map.functions[function].name.as_str();
     let implications = Implications::of(map, &roots);
@@ -23,7 +27,7 @@ pub fn json(map: &Map, selection: impl Into<Selection>) -> Value {
     })
 }
 
-fn one(map: &Map, function: &Function) -> Value {
+fn one(map: &Map, function: &Function, mccabe: i64) -> Value {
     let cfg = &function.cfg;
     json!({
         "name": function.name,
@@ -32,7 +36,7 @@ fn one(map: &Map, function: &Function) -> Value {
         "nodes": cfg.nodes.ids().map(|id| node(map, function, id)).collect::<Vec<_>>(),
         "edges": cfg.edges.iter().map(|(id, edge)| self::edge(map, id, edge)).collect::<Vec<_>>(),
         "unconstrained_edges": edge_ids(&unconstrained_edges(cfg)),
-        "mccabe": function.mccabe(),
+        "mccabe": mccabe,
         "loops": loops(map, function),
         "decisions": function.decisions.iter().map(|it| decision(map, function, it)).collect::<Vec<_>>(),
         "control_dependence": dependences(map, function),
@@ -104,7 +108,7 @@ fn decision(map: &Map, function: &Function, decision: &Decision) -> Value {
         placed(map, function, [("text", marker.text.as_str().into())], marker.place, [])
     };
     let conditions: Vec<Value> = leaves.iter().filter_map(|leaf| map.markers.get(*leaf)).map(condition).collect();
-    let back = [("conditions", json!(conditions)), ("formula", words::formula(map, &decision.formula).into())];
+    let back = [("conditions", json!(conditions)), ("formula", map.formula_text(&decision.formula).into())];
     placed(map, function, [("kind", words::decision_kind(decision.kind).into())], decision.place, back)
 }
 

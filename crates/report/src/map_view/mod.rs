@@ -18,7 +18,9 @@ mod text;
 mod tree;
 mod words;
 
-use branchwise_program::graph::{Implications, unconstrained_edges};
+use std::borrow::Cow;
+
+use branchwise_program::graph::{Implications, statement_map, unconstrained_edges};
 use branchwise_program::map::{Function, Map};
 use branchwise_program::{EdgeId, FunctionId, IdVec};
 
@@ -46,6 +48,15 @@ pub enum Graph {
     Abstract,
 }
 
+/// What has a node of its own.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Nodes {
+    /// Every statement; the conditions of a decision are one node. So annex C has it.
+    Statements,
+    /// Every leaf condition too.
+    Conditions,
+}
+
 /// Which functions a view shows, and which of their edges it marks.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub struct Selection {
@@ -53,15 +64,24 @@ pub struct Selection {
     pub function: Option<FunctionId>,
     /// Mark the edges that are unconstrained in the program instead of those of each function alone.
     pub interprocedural: bool,
+    pub nodes: Nodes,
 }
 
 impl From<Option<FunctionId>> for Selection {
     fn from(function: Option<FunctionId>) -> Self {
-        Selection { function, interprocedural: false }
+        Selection { function, interprocedural: false, nodes: Nodes::Conditions }
     }
 }
 
 impl Selection {
+    /// The map whose graphs are shown. Abstract nodes are those of conditions.
+    fn shown(self, map: &Map, graph: Graph) -> Cow<'_, Map> {
+        match self.nodes {
+            Nodes::Statements if graph != Graph::Abstract => Cow::Owned(statement_map(map)),
+            _ => Cow::Borrowed(map),
+        }
+    }
+
     fn functions(self, map: &Map) -> Vec<(FunctionId, &Function)> {
         map.functions.iter().filter(|(id, _)| self.function.is_none_or(|chosen| chosen == *id)).collect()
     }

@@ -4,7 +4,7 @@ use branchwise_program::graph::{DominatorTree, edge_dominators, edge_graph, edge
 use branchwise_program::map::{EdgeLabel, Function, Map, MarkerKind, NodeKind};
 use branchwise_program::{EdgeId, FunctionId, Id, IdVec, NodeId};
 
-use super::{Graph, abstraction, words};
+use super::{Graph, Selection, abstraction, words};
 
 #[derive(Debug)]
 pub(super) struct Picture {
@@ -58,32 +58,34 @@ pub(super) enum Tone {
     Case,
 }
 
-pub(super) fn picture(map: &Map, id: FunctionId, graph: Graph, unconstrained: &[EdgeId]) -> Picture {
+/// One for each function.
+pub(super) fn pictures(map: &Map, selection: Selection, graph: Graph) -> Vec<(FunctionId, Picture)> {
+    let shown = selection.shown(map, graph);
+    let marks = selection.marks(&shown);
+    let one = |(id, _)| (id, picture(&shown, id, graph, (&marks[id], map.functions[id].mccabe())));
+    selection.functions(&shown).into_iter().map(one).collect()
+}
+
+/// With its unconstrained edges and McCabe's number.
+pub(super) fn picture(map: &Map, id: FunctionId, graph: Graph, (marked, mccabe): (&[EdgeId], i64)) -> Picture {
     let function = &map.functions[id];
-    match graph {
-        Graph::Abstract => abstraction::picture(map, id, function),
-        Graph::Cfg => control_flow(map, function, unconstrained),
-        Graph::Edges => edges(map, function, unconstrained),
+    let (what, picture) = match graph {
+        Graph::Abstract => return abstraction::picture(map, id, function),
+        Graph::Cfg => ("control-flow graph", control_flow(map, function, marked)),
+        Graph::Edges => ("edge graph", edges(map, function, marked)),
         Graph::Dominators => {
             let tree = edge_dominators(&function.cfg);
-            tree_of_edges(map, function, unconstrained, &tree, ("dominator tree of edges", "entry edge"))
+            ("dominator tree of edges", tree_of_edges(map, function, marked, &tree, "entry edge"))
         }
         Graph::Postdominators => {
             let tree = edge_postdominators(&function.cfg);
-            tree_of_edges(map, function, unconstrained, &tree, ("post-dominator tree of edges", "exit edge"))
+            ("post-dominator tree of edges", tree_of_edges(map, function, marked, &tree, "exit edge"))
         }
-    }
-}
-
-fn title(map: &Map, function: &Function, unconstrained: usize, what: &str) -> String {
-    let file = words::file(map, function.place.file);
-    let edges = if unconstrained == 1 { "edge" } else { "edges" };
-    format!(
-        "{} — {file}:{} — {what}, McCabe {}, {unconstrained} unconstrained {edges} (heavy)",
-        function.name,
-        function.place.line,
-        function.mccabe(),
-    )
+    };
+    let place = format!("{}:{}", words::file(map, function.place.file), function.place.line);
+    let unconstrained = format!("{} unconstrained {}", marked.len(), if marked.len() == 1 { "edge" } else { "edges" });
+    let title = format!("{} — {place} — {what}, McCabe {mccabe}, {unconstrained} (heavy)", function.name);
+    Picture { title, ..picture }
 }
 
 fn control_flow(map: &Map, function: &Function, unconstrained: &[EdgeId]) -> Picture {
@@ -110,8 +112,7 @@ fn control_flow(map: &Map, function: &Function, unconstrained: &[EdgeId]) -> Pic
             arcs.push(Arc { from: vertex_of[edge.from], to: vertex_of[edge.to], label, tone, marked });
         }
     }
-    let title = title(map, function, unconstrained.len(), "control-flow graph");
-    Picture { title, vertices, arcs, root: vertex_of[cfg.entry] }
+    Picture { title: String::new(), vertices, arcs, root: vertex_of[cfg.entry] }
 }
 
 /// True before false, cases in their order: what a reader expects to find left and right.
@@ -222,7 +223,7 @@ fn edges(map: &Map, function: &Function, unconstrained: &[EdgeId]) -> Picture {
     let inner = graph.arcs.iter().map(|(from, to)| plain_arc(vertex_of[*from], vertex_of[*to]));
     let last = graph.last.iter().map(|edge| plain_arc(vertex_of[*edge], end));
     let arcs = first.chain(inner).chain(last).collect();
-    Picture { title: title(map, function, unconstrained.len(), "edge graph"), vertices, arcs, root: 0 }
+    Picture { title: String::new(), vertices, arcs, root: 0 }
 }
 
 fn tree_of_edges(
@@ -230,7 +231,7 @@ fn tree_of_edges(
     function: &Function,
     unconstrained: &[EdgeId],
     tree: &DominatorTree<EdgeId>,
-    (what, root): (&str, &str),
+    root: &str,
 ) -> Picture {
     let mut vertices = vec![outer_vertex("root", root)];
     let mut vertex_of = vec![0; function.cfg.edges.len()];
@@ -243,5 +244,5 @@ fn tree_of_edges(
         plain_arc(above, vertex_of[edge.index()])
     };
     let arcs = tree.ids().map(arc).collect();
-    Picture { title: title(map, function, unconstrained.len(), what), vertices, arcs, root: 0 }
+    Picture { title: String::new(), vertices, arcs, root: 0 }
 }

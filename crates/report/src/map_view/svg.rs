@@ -3,23 +3,16 @@ use std::fmt::Write;
 use branchwise_program::map::Map;
 
 use super::layout::{self, Layout, Point, Rectangle, Route, Size, Step, layout};
-use super::picture::{Line, Picture, Shape, Tone, Vertex, picture};
+use super::picture::{Line, Picture, Shape, Tone, Vertex, pictures};
 use super::{Graph, Selection};
 
 /// A drawing that needs no other program than a browser; several functions stand below each other.
 pub fn svg(map: &Map, selection: impl Into<Selection>, graph: Graph) -> String {
-    let selection = selection.into();
-    let marks = selection.marks(map);
-    let functions = selection.functions(map).into_iter();
-    let pictures = functions.map(|(id, _)| picture(map, id, graph, &marks[id]));
-    page(
-        &pictures
-            .map(|picture| {
-                let layout = place(&picture);
-                (picture, layout)
-            })
-            .collect::<Vec<_>>(),
-    )
+    let placed = |(_, picture): (_, Picture)| {
+        let layout = place(&picture);
+        (picture, layout)
+    };
+    page(&pictures(map, selection.into(), graph).into_iter().map(placed).collect::<Vec<_>>())
 }
 
 pub(super) fn of_picture(picture: Picture) -> String {

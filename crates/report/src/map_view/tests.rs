@@ -135,7 +135,7 @@ fn layouts(body: Vec<Code>) -> Vec<Layout> {
     let map = map(vec![("f", body)]);
     let function = &map.functions[FunctionId(0)];
     ALL.iter()
-        .map(|graph| svg::place(&picture(&map, FunctionId(0), *graph, &unconstrained_edges(&function.cfg))))
+        .map(|graph| svg::place(&picture(&map, FunctionId(0), *graph, (&unconstrained_edges(&function.cfg), 1))))
         .collect()
 }
 
@@ -341,6 +341,57 @@ fn text_of_an_endless_loop() {
     );
 }
 
+/// The complexity is that of the conditions all the same.
+#[test]
+fn a_decision_is_one_node_among_statements() {
+    let sample = sample("if_else");
+    let statements = Selection { nodes: Nodes::Statements, ..Selection::from(None) };
+    check(
+        text(&sample, statements),
+        expect![[r#"
+        int if_else(int x)  sample.c:1
+          McCabe 4
+          nodes
+            n0  entry      1:1
+            n1  exit       8:1
+            n2  condition  2:5  x > 10
+            n3  statement  3:5  y = 1;
+            n4  statement  4:5  y = 2;
+            n5  condition  6:5  y > 0 && y < x
+            n6  statement  7:5  return x;
+          edges (* unconstrained: covering these covers all)
+            e0  n0 -> n2
+            e1  n2 -> n3     2+  x > 10: true
+            e2  n2 -> n4     2-  x > 10: false
+            e3  n3 -> n5  *
+            e4  n4 -> n5  *
+            e5  n5 -> n6         y > 0 && y < x: true
+            e6  n6 -> n1  *
+            e7  n5 -> n1  *      y > 0 && y < x: false
+          decisions
+            if 2:5  x > 10
+            if 6:5  y > 0 && y < x
+              5  5:9  y > 0
+              6  6:9  y < x
+          control dependence
+            n3 on n2  x > 10: true
+            n4 on n2  x > 10: false
+            n6 on n5  y > 0 && y < x: true
+    "#]],
+    );
+    let counts = |selection: Selection| {
+        let value = json(&sample, selection);
+        let count = |key: &str| value["functions"][0][key].as_array().map(Vec::len);
+        (count("nodes"), count("edges"), count("unconstrained_edges"), value["functions"][0]["mccabe"].as_i64())
+    };
+    assert_eq!(counts(statements), (Some(7), Some(8), Some(4), Some(4)));
+    assert_eq!(counts(Selection::from(None)), (Some(8), Some(10), Some(5), Some(4)));
+    let drawn = |selection: Selection| dot(&sample, selection, Graph::Edges).matches("shape=box, label").count();
+    assert_eq!([drawn(statements), drawn(Selection::from(None))], [8, 10]);
+    let abstract_nodes = |selection: Selection| dot(&sample, selection, Graph::Abstract);
+    assert_eq!(abstract_nodes(statements), abstract_nodes(Selection::from(None)));
+}
+
 #[test]
 fn json_of_short_circuit() {
     let value = json(&sample("if_else"), None);
@@ -491,8 +542,8 @@ fn formulas_have_the_parentheses_that_they_need() {
     let map = sample("if_else");
     let leaf = |index| Box::new(branchwise_program::map::Formula::Leaf(branchwise_program::MarkerId(index)));
     let or = Or(leaf(0), leaf(1));
-    assert_eq!(words::formula(&map, &And(Box::new(or.clone()), leaf(2))), "(x > 10 || y > 0) && y < x");
-    assert_eq!(words::formula(&map, &Or(Box::new(And(leaf(0), leaf(1))), leaf(2))), "x > 10 && y > 0 || y < x");
-    assert_eq!(words::formula(&map, &Not(Box::new(or))), "!(x > 10 || y > 0)");
-    assert_eq!(words::formula(&map, &And(leaf(0), Box::new(Constant(true)))), "x > 10 && 1");
+    assert_eq!(map.formula_text(&And(Box::new(or.clone()), leaf(2))), "(x > 10 || y > 0) && y < x");
+    assert_eq!(map.formula_text(&Or(Box::new(And(leaf(0), leaf(1))), leaf(2))), "x > 10 && y > 0 || y < x");
+    assert_eq!(map.formula_text(&Not(Box::new(or))), "!(x > 10 || y > 0)");
+    assert_eq!(map.formula_text(&And(leaf(0), Box::new(Constant(true)))), "x > 10 && 1");
 }

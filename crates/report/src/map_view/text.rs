@@ -5,26 +5,43 @@ use branchwise_program::EdgeId;
 use branchwise_program::graph::{control_dependence, natural_loops, reachable_nodes};
 use branchwise_program::map::{EdgeLabel, Function, Map};
 
-use super::{Selection, words};
+use super::{Graph, Selection, words};
 
 /// The map for people to read in a terminal.
 pub fn text(map: &Map, selection: impl Into<Selection>) -> String {
     let selection = selection.into();
-    let marks = selection.marks(map);
-    let notation = Notation::of(map);
-    let one = |(id, function)| one(map, function, &marks[id], &notation);
-    selection.functions(map).into_iter().map(one).collect::<Vec<_>>().join("\n")
+    let shown = selection.shown(map, Graph::Cfg);
+    let marks = selection.marks(&shown);
+    let own = Own { map, notation: Notation::of(map) };
+    let one = |(id, function)| one(&shown, function, (&marks[id], map.functions[id].mccabe()), &own);
+    selection.functions(&shown).into_iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-fn one(map: &Map, function: &Function, marked: &[EdgeId], notation: &Notation) -> String {
+/// What the user's conditions are called.
+struct Own<'m> {
+    map: &'m Map,
+    notation: Notation,
+}
+
+impl Own<'_> {
+    /// Nothing where the conditions of a decision are one node.
+    fn outcome(&self, label: EdgeLabel) -> String {
+        match label {
+            EdgeLabel::Outcome(event) if self.map.markers.get(event.marker).is_some() => self.notation.outcome(event),
+            _ => String::new(),
+        }
+    }
+}
+
+fn one(map: &Map, function: &Function, (marked, mccabe): (&[EdgeId], i64), own: &Own) -> String {
     let mut lines = Lines::default();
     let place = format!("{}:{}", words::file(map, function.place.file), function.place.line);
     lines.put(0, format_args!("{}  {place}", words::signature(map, function)));
-    lines.put(1, format_args!("McCabe {}", function.mccabe()));
+    lines.put(1, format_args!("McCabe {mccabe}"));
     nodes(map, function, &mut lines);
-    edges(map, function, (marked, notation), &mut lines);
+    edges(map, function, (marked, own), &mut lines);
     loops(map, function, &mut lines);
-    decisions(map, function, &mut lines);
+    decisions(map, function, own, &mut lines);
     dependences(map, function, &mut lines);
     calls(map, function, &mut lines);
     lines.text
@@ -67,14 +84,11 @@ fn nodes(map: &Map, function: &Function, lines: &mut Lines) {
     lines.table("nodes", &function.cfg.nodes.iter().map(row).collect::<Vec<_>>());
 }
 
-fn edges(map: &Map, function: &Function, (marked, notation): (&[EdgeId], &Notation), lines: &mut Lines) {
+fn edges(map: &Map, function: &Function, (marked, own): (&[EdgeId], &Own), lines: &mut Lines) {
     let row = |(id, edge): (_, &branchwise_program::map::Edge)| {
         let mark = if marked.binary_search(&id).is_ok() { "*" } else { "" };
         let condition = words::edge_condition(map, edge.label).unwrap_or_default();
-        let outcome = match edge.label {
-            EdgeLabel::Outcome(event) => notation.outcome(event),
-            EdgeLabel::Always => String::new(),
-        };
+        let outcome = own.outcome(edge.label);
         [format!("{id}"), format!("{} -> {}", edge.from, edge.to), mark.to_string(), outcome, condition]
     };
     let rows: Vec<_> = function.cfg.edges.iter().map(row).collect();
@@ -100,17 +114,18 @@ fn list<T: Display>(items: &[T]) -> String {
     items.iter().map(T::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn decisions(map: &Map, function: &Function, lines: &mut Lines) {
+fn decisions(map: &Map, function: &Function, own: &Own, lines: &mut Lines) {
     if !function.decisions.is_empty() {
         lines.put(1, "decisions");
     }
     for decision in &function.decisions {
         let place = words::place(map, function, decision.place);
-        let formula = words::formula(map, &decision.formula);
+        let formula = map.formula_text(&decision.formula);
         lines.put(2, format_args!("{} {place}  {formula}", words::decision_kind(decision.kind)));
         let leaves = decision.formula.leaves();
-        for leaf in leaves.iter().filter_map(|leaf| map.markers.get(*leaf)).filter(|_| leaves.len() > 1) {
-            lines.put(3, format_args!("{}  {}", words::place(map, function, leaf.place), leaf.text));
+        for &leaf in leaves.iter().filter(|_| leaves.len() > 1) {
+            let (name, marker) = (own.notation.name(leaf), &map.markers[leaf]);
+            lines.put(3, format_args!("{name}  {}  {}", words::place(map, function, marker.place), marker.text));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How the views spell what the map holds.
 
 use branchwise_program::map::{
-    DecisionKind, EdgeLabel, Event, Formula, Function, Label, LabelValues, LoopKind, Map, MarkerKind, NodeKind, Place,
+    DecisionKind, EdgeLabel, Event, Function, Label, LabelValues, LoopKind, Map, MarkerKind, NodeKind, Place,
 };
 use branchwise_program::{FileId, MarkerId, TypeId};
 
@@ -98,28 +98,4 @@ pub(super) fn edge_condition(map: &Map, label: EdgeLabel) -> Option<String> {
         EdgeLabel::Always => None,
         EdgeLabel::Outcome(event) => Some(format!("{}: {}", condition(map, event.marker), outcome(map, event))),
     }
-}
-
-/// As C writes it, with the parentheses that it needs and no others.
-pub(super) fn formula(map: &Map, of: &Formula) -> String {
-    match of {
-        Formula::Leaf(marker) => condition(map, *marker).to_string(),
-        Formula::Constant(value) => u8::from(*value).to_string(),
-        Formula::Not(inner) => format!("!{}", negated(map, inner)),
-        Formula::And(left, right) => format!("{} && {}", factor(map, left), factor(map, right)),
-        Formula::Or(left, right) => format!("{} || {}", formula(map, left), formula(map, right)),
-    }
-}
-
-fn factor(map: &Map, of: &Formula) -> String {
-    match of {
-        Formula::Or(..) => format!("({})", formula(map, of)),
-        _ => formula(map, of),
-    }
-}
-
-fn negated(map: &Map, of: &Formula) -> String {
-    let text = formula(map, of);
-    let simple = text.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if simple { text } else { format!("({text})") }
 }

@@ -196,6 +196,7 @@ fn standard_input(unit: &mut Unit, basic: Basic) {
         callee: Some("scanf".to_owned()),
         declared_by_user: false,
         returns: true,
+        certain: true,
         place,
         node: NodeId(0),
     });
