@@ -16,7 +16,8 @@ struct Library {
     sha256: &'static str,
     /// The folder that the archive unpacks to.
     folder: &'static str,
-    files: &'static [&'static str],
+    /// Those that are given together.
+    runs: &'static [&'static [&'static str]],
     flags: &'static [&'static str],
 }
 
@@ -28,7 +29,7 @@ const LIBRARIES: [Library; 6] = [
         archive: "c/cjson/cjson_1.7.15.orig.tar.gz",
         sha256: "5308fd4bd90cef7aa060558514de6a1a4a0819974a26e6ed13973c5f624c24b2",
         folder: "cJSON-1.7.15",
-        files: &["cJSON.c"],
+        runs: &[&["cJSON.c"]],
         flags: &[],
     },
     Library {
@@ -36,7 +37,7 @@ const LIBRARIES: [Library; 6] = [
         archive: "h/http-parser/http-parser_2.9.4.orig.tar.gz",
         sha256: "467b9e30fd0979ee301065e70f637d525c28193449e1b13fbcb1b1fab3ad224f",
         folder: "http-parser-2.9.4",
-        files: &["http_parser.c"],
+        runs: &[&["http_parser.c"]],
         flags: &[],
     },
     Library {
@@ -44,7 +45,7 @@ const LIBRARIES: [Library; 6] = [
         archive: "libc/libcsv/libcsv_3.0.3%2bdfsg.orig.tar.gz",
         sha256: "06fddfaca720a4be7603bad63eb1833bca5b6c5a69b42b1c518a02cda2a73aef",
         folder: "libcsv-3.0.3",
-        files: &["libcsv.c"],
+        runs: &[&["libcsv.c"]],
         flags: &[],
     },
     Library {
@@ -52,7 +53,7 @@ const LIBRARIES: [Library; 6] = [
         archive: "libb/libb64/libb64_1.2.orig.tar.gz",
         sha256: "747f942c6ebfc9edb2b1d4a5f45405acf88e027479476a7bcfc2609411d0f49f",
         folder: "libb64-1.2.orig",
-        files: &["src/cdecode.c", "src/cencode.c"],
+        runs: &[&["src/cdecode.c"], &["src/cencode.c"]],
         flags: &["-Iinclude"],
     },
     Library {
@@ -60,7 +61,7 @@ const LIBRARIES: [Library; 6] = [
         archive: "t/tinyxml2/tinyxml2_9.0.0%2bdfsg.orig.tar.xz",
         sha256: "96510f47a5db537f70dff3e83dd71fd2180cbba4aa76c589a549467e7f34bc9b",
         folder: "tinyxml2-9.0.0",
-        files: &["tinyxml2.cpp"],
+        runs: &[&["tinyxml2.cpp"]],
         flags: &[],
     },
     Library {
@@ -68,7 +69,7 @@ const LIBRARIES: [Library; 6] = [
         archive: "libj/libjsoncpp/libjsoncpp_1.9.5.orig.tar.gz",
         sha256: "f409856e5920c18d0c2fb85276e24ee607d2a09b5e7d5f0a371368903c275da2",
         folder: "jsoncpp-1.9.5",
-        files: &["src/lib_json/json_value.cpp", "src/lib_json/json_reader.cpp", "src/lib_json/json_writer.cpp"],
+        runs: &[&["src/lib_json/json_value.cpp", "src/lib_json/json_reader.cpp", "src/lib_json/json_writer.cpp"]],
         flags: &["-Iinclude"],
     },
 ];
@@ -82,13 +83,14 @@ fn main() {
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut reasons = BTreeMap::new();
     for library in &LIBRARIES {
-        let files: Vec<&str> = library.files.iter().copied().filter(|file| file.contains(&wanted)).collect();
-        if files.is_empty() {
+        let is_wanted = |files: &&&[&str]| files.iter().any(|file| file.contains(&wanted));
+        let runs: Vec<&[&str]> = library.runs.iter().filter(is_wanted).copied().collect();
+        if runs.is_empty() {
             continue;
         }
         let sources = fetch(library, folder.path());
-        for file in files {
-            row(library, &sources, file, &mut reasons);
+        for files in runs {
+            row(library, &sources, files, &mut reasons);
         }
     }
     println!("\n| why unknown | outcomes |\n|---|---|");
@@ -114,7 +116,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn row(library: &Library, sources: &Path, file: &str, reasons: &mut BTreeMap<String, u64>) {
+fn row(library: &Library, sources: &Path, files: &[&str], reasons: &mut BTreeMap<String, u64>) {
     let seconds = std::env::var("BRANCHWISE_SECONDS").unwrap_or_else(|_| "10".to_string());
     let out = tempfile::tempdir().expect("a temporary folder");
     let started = Instant::now();
@@ -122,13 +124,14 @@ fn row(library: &Library, sources: &Path, file: &str, reasons: &mut BTreeMap<Str
         .current_dir(sources)
         .args(["generate", "--json", "--quiet", "--time", &seconds, "--out"])
         .arg(out.path())
-        .arg(file)
+        .args(files)
         .arg("--")
         .args(library.flags)
         .output()
         .expect("branchwise runs");
     let elapsed = started.elapsed().as_secs_f64();
-    let name = format!("{}, {file}", library.name);
+    let names: Vec<&str> = files.iter().map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
+    let name = format!("{}, {}", library.name, names.join(", "));
     let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
         println!("| {name} | exit {:?}: {} |", output.status.code(), String::from_utf8_lossy(&output.stderr));
         return;

@@ -276,7 +276,8 @@ int side(int n) {
 }
 ";
 
-/// No statement behind a call that always throws is covered, and every one of a handler is.
+/// No statement behind a call that always throws is covered, and every one of a handler is. Which of several calls threw is
+/// not known, so that what lies between them is not infeasible.
 #[test]
 fn statements_behind_what_throws_are_not_covered_and_those_of_handlers_are() {
     let arguments = ["generate", "unit.cpp", "--criterion", "statement", "--steps", "200", "--json"];
@@ -286,5 +287,5 @@ fn statements_behind_what_throws_are_not_covered_and_those_of_handlers_are() {
     let goals = json["functions"].as_array().into_iter().flatten().flat_map(|function| function["goals"].as_array());
     let open = goals.flatten().filter(|goal| goal["verdict"] != "covered");
     let open: Vec<String> = open.map(|goal| format!("{} {}", goal["line"], goal["verdict"])).collect();
-    assert_eq!(open, [r#"17 "infeasible""#, r#"25 "infeasible""#, r#"33 "infeasible""#]);
+    assert_eq!(open, [r#"17 "infeasible""#, r#"25 "unknown""#, r#"33 "unknown""#]);
 }

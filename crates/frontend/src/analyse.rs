@@ -81,10 +81,6 @@ pub(crate) fn analyse(
     })
 }
 
-/// Where the declarations of instances say that they stand, and what follows them.
-const INSTANCES: &str = "branchwise-instances.h";
-const BEHIND_INSTANCES: &str = "branchwise-behind.h";
-
 struct Job<'a> {
     toolchain: &'a Toolchain,
     path: &'a Path,
@@ -114,11 +110,7 @@ impl Job<'_> {
         if self.language == Language::Cpp {
             self.instance_lines = instances::declarations(&self.instances, |line| self.compiles(line));
             self.add_used_instances(&user_functions(&original.root().children()))?;
-            // As part of a header of the system: these classes are none of the user's text.
-            let lines: String = self.instance_lines.iter().flatten().map(String::as_str).collect();
-            if !lines.is_empty() {
-                self.preprocessed += &format!("\n# 1 \"{INSTANCES}\" 3\n{lines}# 1 \"{BEHIND_INSTANCES}\"\n");
-            }
+            self.preprocessed += &instances::block(&self.instance_lines);
         }
         let name = PathBuf::from("branchwise-preprocessed.i");
         let preprocessed = self.parse_flags(language::preprocessed(self.language));
@@ -187,7 +179,7 @@ impl Job<'_> {
             return Ok(());
         }
         let regions = self.coverage(functions)?;
-        let used = instances::used(functions, regions.keys());
+        let used = instances::used(functions, regions.keys(), &self.instances);
         let first = self.instances.len();
         let lines = instances::declarations_of_used(first, &used, |line| self.compiles(line));
         self.instances.extend(used.into_iter().map(|used| used.text));

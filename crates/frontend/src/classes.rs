@@ -9,6 +9,7 @@ use clang_sys::*;
 
 use crate::clang::Cursor;
 use crate::functions::qualified;
+use crate::instances::is_declared_here;
 
 /// More ways to change an object than this make more sequences than anyone can try.
 const MOST_METHODS: usize = 24;
@@ -40,16 +41,28 @@ pub(crate) fn name(class: Cursor<'_>) -> String {
 /// The classes that a unit defines outside of functions and templates, in source order.
 pub(crate) fn defined<'u>(declarations: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
     let mut classes = Vec::new();
-    for &declaration in declarations.iter().filter(|cursor| !cursor.in_system_header()) {
-        let is_class = matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl);
+    collect_classes(declarations, &[CXCursor_StructDecl, CXCursor_ClassDecl], &mut classes);
+    classes
+}
+
+/// The same, with templates of classes and what they define.
+pub(crate) fn with_templates<'u>(declarations: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
+    let mut classes = Vec::new();
+    collect_classes(declarations, &[CXCursor_StructDecl, CXCursor_ClassDecl, CXCursor_ClassTemplate], &mut classes);
+    classes
+}
+
+fn collect_classes<'u>(declarations: &[Cursor<'u>], kinds: &[CXCursorKind], classes: &mut Vec<Cursor<'u>>) {
+    let written = |cursor: &&Cursor<'u>| !cursor.in_system_header() && !is_declared_here(**cursor);
+    for &declaration in declarations.iter().filter(written) {
+        let is_class = kinds.contains(&declaration.kind());
         if is_class && declaration.is_definition() && !declaration.spelling().is_empty() {
             classes.push(declaration);
         }
         if is_class || matches!(declaration.kind(), CXCursor_Namespace | CXCursor_LinkageSpec) {
-            classes.extend(defined(&declaration.children()));
+            collect_classes(&declaration.children(), kinds, classes);
         }
     }
-    classes
 }
 
 /// The classes of which an object may be that is known as one of this class: itself and those that are publicly derived.

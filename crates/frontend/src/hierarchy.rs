@@ -8,23 +8,14 @@ use clang_sys::*;
 
 use crate::callees::Callees;
 use crate::clang::Cursor;
+use crate::classes;
 use crate::functions::{is_method, qualified};
 use crate::places::{Files, presumed_place};
 
 /// All classes with names that the user's files define outside of functions, in source order.
 pub(crate) fn hierarchy(declarations: &[Cursor<'_>], callees: &Callees, files: &mut Files) -> Vec<Class> {
-    let mut classes = Vec::new();
-    for &declaration in declarations.iter().filter(|cursor| cursor.is_cpp() && !cursor.in_system_header()) {
-        let kind = declaration.kind();
-        let is_class = matches!(kind, CXCursor_StructDecl | CXCursor_ClassDecl | CXCursor_ClassTemplate);
-        if is_class && declaration.is_definition() && !declaration.spelling().is_empty() {
-            classes.push(class(declaration, callees, files));
-        }
-        if is_class || matches!(kind, CXCursor_Namespace | CXCursor_LinkageSpec) {
-            classes.extend(hierarchy(&declaration.children(), callees, files));
-        }
-    }
-    classes
+    let classes = classes::with_templates(declarations).into_iter().filter(|class| class.is_cpp());
+    classes.map(|found| class(found, callees, files)).collect()
 }
 
 fn class(class: Cursor<'_>, callees: &Callees, files: &mut Files) -> Class {

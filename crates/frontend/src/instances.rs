@@ -9,11 +9,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use branchwise_program::library::readable;
 use clang_sys::*;
 
-use crate::clang::{ClangType, Cursor};
+use crate::clang::{ClangType, Cursor, presumed_location};
 use crate::functions::{Named, is_method, qualified};
 
 /// How generated text knows them.
 const ALIAS: &str = "__bw_instance_";
+/// Where their declarations say that they stand, and what follows them.
+const FILE: &str = "branchwise-instances.h";
+const BEHIND: &str = "branchwise-behind.h";
+
+/// The declarations as a part of the unit's text.
+pub(crate) fn block(declarations: &[Option<String>]) -> String {
+    let lines: String = declarations.iter().flatten().map(String::as_str).collect();
+    if lines.is_empty() { lines } else { format!("\n# 1 \"{FILE}\"\n{lines}# 1 \"{BEHIND}\"\n") }
+}
+
+/// Whether it stands among these declarations, and not in the user's text.
+pub(crate) fn is_declared_here(cursor: Cursor<'_>) -> bool {
+    presumed_location(cursor.location()).0.as_os_str() == FILE
+}
 
 /// An instance of a function template (a pointer to its function) or of a class template.
 #[derive(Copy, Clone)]
@@ -71,9 +85,15 @@ impl Used {
     }
 }
 
-/// For each template of the user's the shortest of its instances that the program has, by the names of its symbols.
-pub(crate) fn used<'s>(functions: &[Named<'_>], symbols: impl Iterator<Item = &'s String>) -> Vec<Used> {
-    let templates = templates(functions);
+/// For each template of the user's of which no instance is named the shortest of those that the program has, by the names of
+/// its symbols.
+pub(crate) fn used<'s>(
+    functions: &[Named<'_>],
+    symbols: impl Iterator<Item = &'s String>,
+    named: &[String],
+) -> Vec<Used> {
+    let mut templates = templates(functions);
+    templates.retain(|template, _| !named.iter().any(|instance| names(instance, template)));
     let mut shortest: BTreeMap<String, String> = BTreeMap::new();
     for symbol in symbols {
         let name = readable(symbol);
@@ -88,6 +108,12 @@ pub(crate) fn used<'s>(functions: &[Named<'_>], symbols: impl Iterator<Item = &'
         }
     }
     shortest.into_iter().map(|(stem, text)| Used { text, is_class: templates[&stem] }).collect()
+}
+
+/// Whether the text of an instance names this template.
+fn names(instance: &str, template: &str) -> bool {
+    let named = instance.split('<').next().unwrap_or_default().trim().trim_start_matches("::");
+    template == named || template.ends_with(&format!("::{named}"))
 }
 
 /// What has no name that means the same elsewhere, such as a lambda.
@@ -193,11 +219,7 @@ pub(crate) enum Called<'u> {
 impl<'u> Instance<'_, 'u> {
     /// The instance of a function template, or of a method of a class template.
     pub fn called(self, template: Cursor<'u>) -> Option<Called<'u>> {
-        let named = self.text.split('<').next().unwrap_or_default().trim().trim_start_matches("::");
-        let is_named = |cursor: Cursor<'u>| {
-            let name = qualified(cursor);
-            name == named || name.ends_with(&format!("::{named}"))
-        };
+        let is_named = |cursor: Cursor<'u>| names(self.text, &qualified(cursor));
         if self.of.kind() == CXType_Pointer {
             let fits = template.kind() == CXCursor_FunctionTemplate && is_named(template);
             return fits.then(|| Called::Function(self.of.pointee().canonical()));

@@ -103,9 +103,12 @@ fn collect_used<'u>(cursor: Cursor<'u>, used: &mut Vec<Cursor<'u>>) {
     cursor.children().into_iter().for_each(|child| collect_used(child, used));
 }
 
-/// In C++: a function outside all namespaces, and no instance of a template.
+/// In C++: a function outside all namespaces, and no instance of a template. The library always defines how memory is
+/// allocated.
 fn is_definable(function: Cursor<'_>) -> bool {
-    !function.is_cpp() || function.template().is_none() && qualified(function) == function.spelling()
+    let name = function.spelling();
+    let allocates = ["operator new", "operator new[]", "operator delete", "operator delete[]"].contains(&name.as_str());
+    !function.is_cpp() || function.template().is_none() && qualified(function) == name && !allocates
 }
 
 /// Not one of the compiler's own functions (which stand in no file), and not one whose meaning is known.

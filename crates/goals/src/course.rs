@@ -54,6 +54,8 @@ pub struct Course {
     pub lost: bool,
     /// It called something that may have run functions without leaving a trace.
     pub unseen: bool,
+    /// What may have happened before an exception was thrown: behind so many steps, these.
+    pub doubts: Vec<(usize, Vec<Step>)>,
 }
 
 /// So many steps without an event: an endless loop, or a recursion without a condition.
@@ -151,7 +153,7 @@ impl Graphs {
             let vertex = &self.functions[activation.function].nodes[activation.node.index()];
             matches!(vertex.next, Next::Marker(_)) && activation.calls_done == vertex.calls.len()
         };
-        if next_event < events.len() || !stack.iter().all(plain) || course.unseen {
+        if next_event < events.len() || !stack.iter().all(plain) || course.unseen || !course.doubts.is_empty() {
             return None;
         }
         match over {
@@ -384,7 +386,7 @@ impl Follower<'_> {
         if self.stack.get(at).is_none_or(|activation| activation.function != function) {
             return self.lose();
         }
-        self.course.steps.truncate(steps);
+        self.doubt_behind(steps);
         self.course.steps.extend(vec![Step::Leave; depth - at - 1]);
         self.course.steps.push(Step::Node(handler.node));
         self.stack.truncate(at + 1);
@@ -394,8 +396,15 @@ impl Follower<'_> {
 
     fn leave_by_exception(&mut self) -> Progress {
         let Some(first) = self.throwers.first() else { return self.lose() };
-        self.course.steps.truncate(first.steps);
+        self.doubt_behind(first.steps);
         Progress::Stop
+    }
+
+    fn doubt_behind(&mut self, steps: usize) {
+        let doubted = self.course.steps.split_off(steps);
+        if !doubted.is_empty() {
+            self.course.doubts.push((steps, doubted));
+        }
     }
 
     /// No marker tells what comes next. Where nothing does, the run has ended in what was called there.

@@ -55,6 +55,7 @@ pub(crate) struct Observed {
 }
 
 /// A function that runs, with the loops that it is in.
+#[derive(Clone)]
 struct Activation {
     function: FunctionId,
     node: Option<NodeId>,
@@ -150,36 +151,50 @@ impl Observer {
     }
 
     pub fn observe(&self, trace: &Trace<'_>) -> Observed {
-        let Course { steps, certain, lost, unseen } = self.graphs.follow(trace);
+        let Course { steps, certain, lost, unseen, doubts } = self.graphs.follow(trace);
+        // Where a variable may have got another value meanwhile, nobody knows which definition a use sees.
+        let lost = lost || !doubts.is_empty() && !self.variables.is_empty();
         let mut observed = Observed { lost, unseen, ..Observed::default() };
-        let mut known = None;
+        let (mut known, mut doubtful) = (None, BTreeSet::new());
         let mut stack: Vec<Activation> = Vec::new();
-        for (index, step) in steps.into_iter().enumerate() {
+        for index in 0..=steps.len() {
             if index == certain {
                 known = Some(observed.goals.clone());
             }
-            match step {
-                Step::Enter(function) => {
-                    let laps = Laps::of(self.loops(function).0);
-                    stack.push(Activation::of(function, laps));
-                }
-                Step::Leave => {
-                    if let Some(mut ended) = stack.pop() {
-                        let left = ended.laps.end();
-                        self.note_left(ended.function, &left, &mut observed);
-                    }
-                }
-                _ => {
-                    let Some(activation) = stack.last_mut() else { continue };
-                    self.step(activation, step, &mut observed);
-                }
+            for (_, doubted) in doubts.iter().filter(|(behind, _)| *behind == index) {
+                let (mut others, mut meanwhile) = (stack.clone(), Observed::default());
+                doubted.iter().for_each(|&step| self.happen(&mut others, step, &mut meanwhile));
+                doubtful.append(&mut meanwhile.goals);
+            }
+            if let Some(&step) = steps.get(index) {
+                self.happen(&mut stack, step, &mut observed);
             }
         }
         if let Some(known) = known {
-            observed.doubtful = observed.goals.difference(&known).copied().collect();
+            doubtful.extend(observed.goals.difference(&known));
             observed.goals = known;
         }
+        observed.doubtful = doubtful;
         observed
+    }
+
+    fn happen(&self, stack: &mut Vec<Activation>, step: Step, observed: &mut Observed) {
+        match step {
+            Step::Enter(function) => {
+                let laps = Laps::of(self.loops(function).0);
+                stack.push(Activation::of(function, laps));
+            }
+            Step::Leave => {
+                if let Some(mut ended) = stack.pop() {
+                    let left = ended.laps.end();
+                    self.note_left(ended.function, &left, observed);
+                }
+            }
+            _ => {
+                let Some(activation) = stack.last_mut() else { return };
+                self.step(activation, step, observed);
+            }
+        }
     }
 
     fn step(&self, activation: &mut Activation, step: Step, observed: &mut Observed) {

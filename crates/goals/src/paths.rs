@@ -94,7 +94,7 @@ impl Paths {
         let course = self.structure.graphs.follow(trace);
         let steps = of_last_call(course.steps, trace.calls.len());
         let fits = |most| self.structure.fragments.most_iterations(&steps) <= most;
-        let is_goal = !course.lost && self.most_iterations.is_none_or(fits);
+        let is_goal = !course.lost && course.doubts.is_empty() && self.most_iterations.is_none_or(fits);
         is_goal.then(|| Seen { arcs: self.arcs(&steps), steps })
     }
 
