@@ -317,6 +317,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.begin(budget, on_goals);
         self.begin_with(earlier, budget, on_goals);
         while !self.is_over(budget, share) {
+            self.follow_further(budget, on_goals);
             if self.should_grow_trees(budget) {
                 self.grow_trees(budget, on_goals);
                 continue;
@@ -520,7 +521,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
         self.counters.accepted += 1;
         let fresh = self.note_goals(&path, budget, on_goals);
-        self.follow_further(&path, &model, budget, on_goals);
+        self.note_cut(&path, &model);
         if self.is_worth_keeping(&path, &fresh) {
             self.keep(path, &model, solved);
         } else {

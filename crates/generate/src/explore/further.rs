@@ -1,9 +1,15 @@
 //! Inputs whose paths the bound on iterations ended, followed further.
 
+use std::rc::Rc;
+
 use branchwise_constraints::{Model, TermId, VariableId, bounds, holds};
 use branchwise_symbolic::{Path, PathEnd, RunLimits};
 
 use super::{Budget, Exploration, INSTRUCTIONS_PER_STEP, OnGoals};
+
+/// So many steps without a new goal come first: while single paths get on, what they reach has its alternatives in the tree.
+/// Gauss-Jacobi quadrature needed more steps when it was followed at once.
+const STEPS_WITHOUT_PROGRESS: u64 = 64;
 
 /// Inputs that one round follows further, with others beside each.
 const MOST_FOLLOWED: usize = 16;
@@ -21,41 +27,49 @@ const MOST_INSTRUCTIONS_OF_ONE: u64 = 5 * INSTRUCTIONS_PER_STEP;
 #[derive(Default)]
 pub(super) struct Followed {
     inputs: usize,
+    waiting: Vec<(Path, Rc<Model>)>,
     instructions: u64,
 }
 
 impl Exploration<'_, '_> {
+    /// Keeps an input whose path the bound ended, to be followed later.
+    pub(super) fn note_cut(&mut self, path: &Path, model: &Rc<Model>) {
+        let is_cut = matches!(path.end, PathEnd::LoopBound { .. });
+        if is_cut && !self.ledger.wants_paths() && self.followed.inputs < MOST_FOLLOWED {
+            self.followed.inputs += 1;
+            self.followed.waiting.push((path.clone(), model.clone()));
+        }
+    }
+
     /// The bound is there because of the alternatives along a path; the path of one input alone costs little. What it reaches
     /// need not wait for the rounds with larger bounds, which begin when so much of the budget is spent. Solved for a few
     /// iterations, an input seldom makes many more, so that others are followed too: those at its ends, such as with a
     /// tolerance as small as it may be, and their neighbours. None of their alternatives is added to the tree: the
     /// conclusions of the round are those within its bounds.
-    pub(super) fn follow_further(
-        &mut self,
-        path: &Path,
-        model: &Model,
-        budget: &mut Budget<'_>,
-        on_goals: &mut OnGoals<'_>,
-    ) {
-        let is_cut = matches!(path.end, PathEnd::LoopBound { .. });
-        if !is_cut || self.ledger.wants_paths() || self.followed.inputs == MOST_FOLLOWED {
+    pub(super) fn follow_further(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        if budget.steps < self.last_progress + STEPS_WITHOUT_PROGRESS {
             return;
         }
-        self.followed.inputs += 1;
-        for model in self.beside(path, model) {
-            let left = MOST_INSTRUCTIONS.saturating_sub(self.followed.instructions);
-            if self.ledger.open() == 0 || left == 0 || self.must_stop(budget) {
-                return;
+        for (path, model) in std::mem::take(&mut self.followed.waiting) {
+            for model in self.beside(&path, &model) {
+                self.follow(&model, budget, on_goals);
             }
-            let instructions = left.min(MOST_INSTRUCTIONS_OF_ONE);
-            let limits = RunLimits { instructions, loop_iterations: u64::MAX, ..self.run_limits(budget) };
-            let path = self.session.run(&model, &limits);
-            self.followed.instructions += path.instructions;
-            self.count_path(&path, budget);
-            self.limitations.caveats.add(&path.notes.caveats);
-            if !self.is_no_test(&path) && !self.note_goals(&path, budget, on_goals).is_empty() {
-                self.keep(path, &model, true);
-            }
+        }
+    }
+
+    fn follow(&mut self, model: &Model, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let left = MOST_INSTRUCTIONS.saturating_sub(self.followed.instructions);
+        if self.ledger.open() == 0 || left == 0 || self.must_stop(budget) {
+            return;
+        }
+        let instructions = left.min(MOST_INSTRUCTIONS_OF_ONE);
+        let limits = RunLimits { instructions, loop_iterations: u64::MAX, ..self.run_limits(budget) };
+        let path = self.session.run(model, &limits);
+        self.followed.instructions += path.instructions;
+        self.count_path(&path, budget);
+        self.limitations.caveats.add(&path.notes.caveats);
+        if !self.is_no_test(&path) && !self.note_goals(&path, budget, on_goals).is_empty() {
+            self.keep(path, model, true);
         }
     }
 
