@@ -284,6 +284,26 @@ fn an_unknown_outcome_names_the_condition_that_was_not_decided() {
     assert!(words.contains("unit.c:3:13 '(unsigned long)a * b == 18446743979220271189ul' true"), "{words}");
 }
 
+const CHAIN: &str = "struct cell { struct cell *next; int value; };
+int unit(const struct cell *c) {
+    if (c->next->next->value == 7)
+        return 1;
+    return 0;
+}
+";
+
+/// Only pointers were looked at when the budget ended, so that no outcome stands in the way.
+#[test]
+fn an_unknown_outcome_names_where_the_budget_ended() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("unit.c");
+    fs::write(&file, CHAIN).expect("the temporary folder can be written");
+    let arguments = ["--function", "unit", "--steps", "1", "--findings", "none", "--goal", "3:9:true"];
+    let report = tool::generate(&file, &arguments, &[], folder.path()).json().expect("it runs");
+    let goal = &report["functions"][0]["goals"][0];
+    assert_eq!((&goal["verdict"], &goal["reason"]["blocking"]), (&json!("unknown"), &json!("the entry of unit")));
+}
+
 /// Figure 1 of Sy and Deville 2003 in our words: two slots are read, not returned by a stub.
 const READING: &str = "#include <stdio.h>
 #include <stdlib.h>

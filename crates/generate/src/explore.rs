@@ -24,6 +24,7 @@ mod constraint;
 mod dependence;
 mod ends;
 mod faults;
+mod further;
 mod paths;
 mod questions;
 mod returns;
@@ -36,6 +37,7 @@ use budget::{PATIENT, Part};
 use dependence::{Dependence, Query};
 pub(crate) use faults::FaultRecord;
 use faults::Suspects;
+use further::Followed;
 pub(crate) use paths::Along;
 use paths::{PathSearch, frontier};
 use questions::Questions;
@@ -239,6 +241,8 @@ pub(crate) struct Exploration<'a, 'p> {
     uniting: Uniting<'p>,
     /// Steps that were spent when a goal was reached last.
     last_progress: u64,
+    /// Inputs that were followed beyond the bound on iterations.
+    followed: Followed,
 }
 
 /// What all rounds of one function add to, beside the ledger.
@@ -304,6 +308,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             grown: false,
             uniting: Uniting::default(),
             last_progress: budget.steps,
+            followed: Followed::default(),
         }
     }
 
@@ -312,6 +317,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.begin(budget, on_goals);
         self.begin_with(earlier, budget, on_goals);
         while !self.is_over(budget, share) {
+            self.follow_further(budget, on_goals);
             if self.should_grow_trees(budget) {
                 self.grow_trees(budget, on_goals);
                 continue;
@@ -491,11 +497,16 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn run_path(&mut self, model: &Model, budget: &mut Budget<'_>) -> Path {
         let limits = self.run_limits(budget);
         let path = self.session.run(model, &limits);
-        budget.steps += 1 + path.instructions / INSTRUCTIONS_PER_STEP;
+        budget.steps += 1;
+        self.count_path(&path, budget);
+        path
+    }
+
+    fn count_path(&mut self, path: &Path, budget: &mut Budget<'_>) {
+        budget.steps += path.instructions / INSTRUCTIONS_PER_STEP;
         self.counters.paths += 1;
         self.counters.instructions += path.instructions;
         self.limitations.out_of_memory |= path.end == PathEnd::MemoryLimit;
-        path
     }
 
     fn execute(&mut self, model: Model, solved: bool, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
@@ -509,7 +520,18 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         self.counters.accepted += 1;
-        let fresh = self.note_trace(&path);
+        let fresh = self.note_goals(&path, budget, on_goals);
+        self.note_cut(&path, &model);
+        if self.is_worth_keeping(&path, &fresh) {
+            self.keep(path, &model, solved);
+        } else {
+            self.counters.redundant += 1;
+        }
+    }
+
+    /// The goals that the path reaches first; the search is for the others from now on.
+    fn note_goals(&mut self, path: &Path, budget: &Budget<'_>, on_goals: &mut OnGoals<'_>) -> Vec<GoalId> {
+        let fresh = self.note_trace(path);
         if !fresh.is_empty() {
             self.last_progress = budget.steps;
             let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
@@ -517,11 +539,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.goals_changed_for_dependence();
             on_goals(self.ledger.reached(), self.ledger.len());
         }
-        if self.is_worth_keeping(&path, &fresh) {
-            self.keep(path, &model, solved);
-        } else {
-            self.counters.redundant += 1;
-        }
+        fresh
     }
 
     /// Inputs that break a precondition, or that no test can have.

@@ -179,7 +179,10 @@ impl Judge<'_> {
             return Some(("a path is not in the control-flow graph (a fault of Branchwise)".to_string(), None));
         }
         let reasons = obstacles.iter().filter_map(|obstacle| self.reason(obstacle));
-        let worst = reasons.min_by_key(|(rank, ..)| *rank).map(|(_, reason, blocking)| (reason, blocking));
+        // Of equal reasons one that says where.
+        let worst = reasons
+            .min_by_key(|(rank, _, blocking)| (*rank, blocking.is_none()))
+            .map(|(_, reason, blocking)| (reason, blocking));
         let addresses =
             round.caveats.looks_at_addresses.then(|| ("a path depends on the numbers of addresses".to_string(), None));
         worst.or(addresses)
@@ -202,7 +205,7 @@ impl Judge<'_> {
             ObstacleKind::Diverged => Some((3, "execution did not follow its model".to_string(), None)),
             ObstacleKind::OutOfMemory { megabytes } => {
                 let reason = format!("memory limit: exploration ended at {megabytes} megabytes (see --memory)");
-                Some((4, reason, None))
+                Some((4, reason, self.not_tried(obstacle)))
             }
             ObstacleKind::OutOfBudget => {
                 let reason = "the budget of this function was used up before all paths were explored".to_string();
@@ -218,8 +221,16 @@ impl Judge<'_> {
         found.map_or(String::new(), |(word, event)| format!("{word} {}", self.outcome_text(event)))
     }
 
+    /// The outcome that was not tried, or the one behind which something else was not.
     fn not_tried(&self, obstacle: &Obstacle) -> Option<String> {
-        obstacle.branch.event.map(|event| self.outcome_text(event))
+        let behind = || {
+            let position = obstacle.positions.last()?;
+            Some(match position.after {
+                Some(event) => format!("what follows {}", self.outcome_text(event)),
+                None => format!("the entry of {}", self.program.map.functions.get(position.function)?.name),
+            })
+        };
+        obstacle.branch.event.map(|event| self.outcome_text(event)).or_else(behind)
     }
 
     fn outcome_text(&self, event: Event) -> String {
