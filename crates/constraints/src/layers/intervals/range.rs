@@ -57,6 +57,11 @@ impl Range {
         self.low <= value && value <= self.high && self.least <= signed && signed <= self.most
     }
 
+    /// Whether the other range leaves nothing of this one out, so that it would be what they have in common.
+    pub(super) fn is_within(&self, other: Self) -> bool {
+        other.low <= self.low && self.high <= other.high && other.least <= self.least && self.most <= other.most
+    }
+
     pub(super) fn meet(self, other: Self) -> Option<Self> {
         let met = Self {
             width: self.width,
@@ -149,6 +154,17 @@ pub(super) fn all_ranges(width: u32) -> Vec<Range> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_within_another_is_what_they_have_in_common() {
+        let ranges = all_ranges(3);
+        let met: Vec<Range> = ranges.iter().flat_map(|a| ranges.iter().filter_map(|b| a.meet(*b))).collect();
+        for a in &met {
+            for b in ranges.iter().filter(|b| a.is_within(**b)) {
+                assert_eq!(a.meet(*b), Some(*a));
+            }
+        }
+    }
 
     /// What a meeting, a hull, a removal keeps, by enumeration.
     #[test]
