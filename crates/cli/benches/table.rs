@@ -1,11 +1,11 @@
 //! The benchmark table: `cargo bench -p branchwise-cli --bench table`, with `-- execution` (or `programs`, `unconstrained`,
-//! `trees`, `floats`, `solvers`, `criteria`, `consistency`, `functions`) for one of its tables. Prints Markdown; nothing here is
+//! `trees`, `floats`, `solvers`, `criteria`, `fixtures`, `consistency`, `functions`) for one of its tables. Prints Markdown; nothing here is
 //! a test.
 //!
 //! The first table is the whole tool on the programs of the three papers, the second aims at their unconstrained edges and
 //! at all goals alike, `trees` is annex C of the paper that they come from, `floats` is the whole tool on functions whose
 //! decisions are about floats, `solvers` what the layers of the solver are worth, `criteria` compares the strategies for every
-//! criterion with plain depth-first search, `consistency` asks for every node of Sy and Deville's programs as a single goal,
+//! criterion with plain depth-first search, `fixtures` does the same on fixtures, `consistency` asks for every node of Sy and Deville's programs as a single goal,
 //! the next is concrete execution against the
 //! same loops compiled by clang -O0, as a ratio measured in one run, the last is the whole tool on files of more and more
 //! functions.
@@ -55,13 +55,14 @@ const RUNS: usize = 15;
 /// Functions of one generated file; each is twice the one before.
 const SIZES: [usize; 4] = [50, 100, 200, 400];
 
-const TABLES: [(&str, fn()); 9] = [
+const TABLES: [(&str, fn()); 10] = [
     ("programs", programs_table),
     ("unconstrained", unconstrained_table),
     ("trees", trees::trees_table),
     ("floats", floats::floats_table),
     ("solvers", solvers::solvers_table),
     ("criteria", criteria::criteria_table),
+    ("fixtures", criteria::fixtures_table),
     ("consistency", consistency::consistency_table),
     ("execution", kernels_table),
     ("functions", scaling_table),

@@ -168,6 +168,7 @@ fn one_file_of_two_does_not_compile() {
             total         2        2  100           0        0      2 TIME
 
             2 of 2 branch outcomes covered (100 %) by 2 tests
+            branch: complete: every goal is covered or infeasible
             Tests written to branchwise-out/good_test.c
             ---- stderr
             [1/1] g: 2 of 2 goals reached
@@ -202,6 +203,7 @@ fn a_function_that_loops_for_ever() {
                 confirmed by the native run, which was stopped at its time limit
 
             4 of 4 branch outcomes covered (100 %) by 4 tests
+            branch: complete: every goal is covered or infeasible
             Tests written to branchwise-out/forever_test.c
             ---- stderr
             [1/2] f: 2 of 2 goals reached
@@ -235,6 +237,7 @@ fn recursion_without_end() {
                 confirmed by signal SIGSEGV of the native run
 
             4 of 4 branch outcomes covered (100 %) by 4 tests
+            branch: complete: every goal is covered or infeasible
             Tests written to branchwise-out/deep_test.c
             ---- stderr
             [1/2] f: 2 of 2 goals reached
@@ -268,6 +271,7 @@ fn inline_assembly_and_functions_that_nobody_defines() {
               odd.c:2:73: 'y == 7' true: unknown: not supported yet: inline assembly at odd.c:2; test 1 came closest
 
             7 of 8 branch outcomes covered (87.5 %) by 6 tests
+            branch: not complete: 1 goal unknown, named above
             Tests written to branchwise-out/odd_test.c
             ---- stderr
             [1/3] f: 0 of 2 goals reached
@@ -298,6 +302,7 @@ fn a_requirement_that_is_missed() {
               half.c:4:12: 'x == 7' true: unknown: not supported yet: inline assembly at half.c:3; test 1 came closest
 
             3 of 4 branch outcomes covered (75.0 %) by 2 tests
+            branch: not complete: 1 goal unknown, named above
             Tests written to branchwise-out/half_test.c
             ---- stderr
             [1/1] f: 2 of 4 goals reached
@@ -422,6 +427,7 @@ fn preconditions_that_cannot_be_used_stop_only_their_function() {
               pre.c:9:23: 'x' false: infeasible: every path that could lead there was executed or its condition refuted, given x (pre.c:8:12)
 
             1 of 8 branch outcomes covered (12.5 %) by 1 test; 1 infeasible, so 14.2 % of what can be covered
+            branch: not complete: 6 goals unknown, named above
             Tests written to branchwise-out/pre_test.c
             ---- stderr
             [1/4] f: 0 of 2 goals reached
@@ -455,6 +461,7 @@ fn the_configuration_limits_inputs_and_chooses_functions() {
               shapes.c:2:65: 'scale > 3' true: infeasible: every path that could lead there was executed or its condition refuted, given !box || (box->width == 4 || box->width == 5) (branchwise.toml:5:1) and scale >= 1 && scale <= 3 (branchwise.toml:4:1)
 
             7 of 8 branch outcomes covered (87.5 %) by 5 tests; 1 infeasible, so 100 % of what can be covered
+            branch: complete: every goal is covered or infeasible
             Tests written to branchwise-out/shapes_test.c
             ---- stderr
             [1/2] area: 3 of 4 goals reached
@@ -486,6 +493,7 @@ fn declared_results_of_stubs_and_names_of_other_files() {
               sense.c:2:26: 'sensor() > 3' true: infeasible: every path that could lead there was executed or its condition refuted, given sensor() returns 0 to 3 (branchwise.toml:1:7)
 
             1 of 2 branch outcomes covered (50.0 %) by 1 test; 1 infeasible, so 100 % of what can be covered
+            branch: complete: every goal is covered or infeasible
             Tests written to branchwise-out/sense_test.c
             ---- stderr
             [1/1] sense: 1 of 2 goals reached

@@ -41,6 +41,7 @@ fn the_summary_shows_every_kind_of_verdict() {
           sum test 2: llvm-cov misses 11:12 true
 
         5 of 8 branch outcomes covered (62.5 %) by 4 tests; 1 infeasible, so 71.4 % of what can be covered
+        branch: not complete: 1 goal unknown, named above
         Tests written to out/shape_test.c
     "#]].assert_eq(&text);
 }

@@ -53,7 +53,7 @@ fn covered_line(files: &[FileReport]) -> String {
     line
 }
 
-/// One line for each criterion other than `branch`, of which the line above tells.
+/// For each criterion whether nothing is left to find; what is open stands among what is not covered.
 fn completeness_lines(files: &[FileReport]) -> Vec<String> {
     let criteria = files.first().map_or(&[][..], |file| &file.report.criteria);
     let line = |(index, criterion): (usize, &Criterion)| {
@@ -64,12 +64,11 @@ fn completeness_lines(files: &[FileReport]) -> Vec<String> {
         let words = match (open, within_bounds) {
             (0, 0) => "complete: every goal is covered or infeasible".to_string(),
             (0, _) => "complete within the bounds that are named above".to_string(),
-            _ => format!("not complete: {} unknown", counted(open, "goal")),
+            _ => format!("not complete: {} unknown, named above", counted(open, "goal")),
         };
         format!("{}: {words}", criterion.name())
     };
-    let others = criteria.iter().enumerate().filter(|(_, criterion)| **criterion != Criterion::Branch);
-    others.map(line).collect()
+    criteria.iter().enumerate().map(line).collect()
 }
 
 /// What the goals are.
