@@ -19,8 +19,12 @@ fn unit(path: &Path) -> Unit {
 }
 
 fn sample(text: &str) -> Unit {
+    sample_in("sample.c", text)
+}
+
+fn sample_in(name: &str, text: &str) -> Unit {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sample.c");
+    let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     unit(&path)
 }
@@ -211,6 +215,15 @@ fn unconstrained_edges_are_those_of_annex_b() {
     let of_program = Implications::of(map, &[map.function_named("main").unwrap()]);
     assert!(of_program.unconstrained().iter().all(|edge| edge.function == climb));
     assert_eq!(of_program.unconstrained().len(), 2);
+}
+
+/// Where a destructor runs the text does not say, and whether it does depends on the way.
+#[test]
+fn destructors_are_called_perhaps() {
+    let text = "int g(int);\nstruct S { int v; ~S() { g(v); } };\nint f(int x) {\n if (x) { S s{x}; return s.v; }\n return 0;\n}";
+    let calls: Vec<_> = function_text(&sample_in("sample.cpp", text), "f").lines().map(str::to_owned).collect();
+    let calls: Vec<_> = calls.iter().filter(|line| line.starts_with("call")).collect();
+    assert!(!calls.is_empty() && calls.iter().all(|call| call.ends_with(", perhaps")), "{calls:?}");
 }
 
 /// Annex C, figure 1: line 10 is one node there.

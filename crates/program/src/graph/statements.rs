@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::map::{
     Decision, DecisionKind, Edge, EdgeLabel, Event, Function, Map, Marker, MarkerKind, Node, NodeKind, node_text,
 };
-use crate::{EdgeId, FunctionId, IdVec, NodeId};
+use crate::{EdgeId, FunctionId, IdVec, MarkerId, NodeId};
 
 /// The map with annex C's control-flow graphs (2.1.1, `CFG_nodes`): a node for each statement, where the map has one for
 /// each leaf condition too. A decision of several conditions is one node with two ways out, as node 10 of figure 1
@@ -35,6 +35,8 @@ struct Contraction<'m> {
     /// What became of the edges: the label that each has now, `None` for those inside a node.
     labels: IdVec<EdgeId, Option<EdgeLabel>>,
     out: IdVec<NodeId, Vec<EdgeId>>,
+    /// The markers of this function, with those of its new nodes.
+    markers: Vec<MarkerId>,
 }
 
 #[derive(Debug, Default)]
@@ -69,7 +71,8 @@ impl<'m> Contraction<'m> {
         function.calls.iter().enumerate().for_each(|(number, call)| parts[call.node].calls.push(number));
         let whole = cfg.nodes.ids().collect();
         let labels = cfg.edges.values().map(|edge| Some(edge.label)).collect();
-        let mut contraction = Contraction { map, id, whole, parts, labels, out };
+        let markers = function.markers.clone();
+        let mut contraction = Contraction { map, id, whole, parts, labels, out, markers };
         contraction.join_all();
         contraction
     }
@@ -160,6 +163,7 @@ impl<'m> Contraction<'m> {
         let (function, place) = (self.id, decision.place);
         let marker = Marker { function, text: text.clone(), place, spelled: place, kind, node };
         let marker = self.map.markers.push(marker);
+        self.markers.push(marker);
         self.map.functions[function].cfg.nodes[node] = Node { kind: NodeKind::Condition(marker), place, text };
         exits.inner.iter().for_each(|edge| self.labels[*edge] = None);
         for &(edge, value) in &exits.edges {
@@ -219,7 +223,9 @@ impl<'m> Contraction<'m> {
             it.back_edges.dedup();
         }
         function.calls.iter_mut().for_each(|call| call.node = node(call.node));
-        let markers = self.map.markers.iter_mut().map(|(_, marker)| marker);
-        markers.filter(|marker| marker.function == self.id).for_each(|marker| marker.node = node(marker.node));
+        self.markers.iter().for_each(|&marker| {
+            let old = self.map.markers[marker].node;
+            self.map.markers[marker].node = node(old);
+        });
     }
 }
