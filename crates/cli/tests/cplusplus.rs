@@ -194,3 +194,13 @@ fn what_ends_a_program_of_cpp_is_a_finding_of_its_kind() {
         "uncaught_exception" line null: confirmed true"#]]
     .assert_eq(&lines.join("\n"));
 }
+
+/// Operators run between the conditions, and the graphs do not tell how: what was evaluated stands in the log all the same.
+#[test]
+fn pairs_of_evaluations_are_seen_around_operators() {
+    let operators = include_str!("../../../tests/fixtures/cpp_operators.cpp");
+    let arguments = ["generate", "unit.cpp", "--function", "compare", "--criterion", "mcdc", "--steps", "500"];
+    let (code, text) = run(operators, &arguments);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("mcdc: complete: every goal is covered or infeasible"), "{text}");
+}
