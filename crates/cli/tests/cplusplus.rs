@@ -289,3 +289,13 @@ fn statements_behind_what_throws_are_not_covered_and_those_of_handlers_are() {
     let open: Vec<String> = open.map(|goal| format!("{} {}", goal["line"], goal["verdict"])).collect();
     assert_eq!(open, [r#"17 "infeasible""#, r#"25 "unknown""#, r#"33 "unknown""#]);
 }
+
+/// Operators run between the conditions, and the graphs do not tell how: what was evaluated stands in the log all the same.
+#[test]
+fn pairs_of_evaluations_are_seen_around_operators() {
+    let operators = include_str!("../../../tests/fixtures/cpp_operators.cpp");
+    let arguments = ["generate", "unit.cpp", "--function", "compare", "--criterion", "mcdc", "--steps", "500"];
+    let (code, text) = run(operators, &arguments);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("mcdc: complete: every goal is covered or infeasible"), "{text}");
+}

@@ -1,6 +1,6 @@
 //! Which goals a whole trace reaches, where no single event tells.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use branchwise_program::map::{Access, Event, Formula, Map};
@@ -175,6 +175,9 @@ impl Observer {
             observed.goals = known;
         }
         observed.doubtful = doubtful;
+        if observed.lost {
+            self.evaluate_log(trace.events, &mut observed);
+        }
         observed
     }
 
@@ -197,6 +200,29 @@ impl Observer {
         }
     }
 
+    /// What the log tells of evaluations without the graphs. Where a decision begins anew before it had a value, an exception
+    /// left it or its function called itself: which outcomes belong together is not known from there on.
+    fn evaluate_log(&self, events: &[Event], observed: &mut Observed) {
+        let mut evaluating: HashMap<MarkerId, Vec<Event>> = HashMap::new();
+        let mut tangled = HashSet::new();
+        for &event in events {
+            let formula = self.formulas.get(&event.marker);
+            let Some(first) = formula.and_then(|formula| formula.leaves().first().copied()) else { continue };
+            if event.marker == first && evaluating.get(&first).is_some_and(|before| !self.has_value(before)) {
+                tangled.insert(first);
+            }
+            if !tangled.contains(&first) {
+                self.evaluate(&mut evaluating, event, observed);
+            }
+        }
+    }
+
+    /// Whether an evaluation has come to its end.
+    fn has_value(&self, evaluation: &[Event]) -> bool {
+        let value = |last: &Event| self.formulas.get(&last.marker)?.value_after(last.marker, last.outcome == 1);
+        evaluation.last().and_then(value).is_some()
+    }
+
     fn step(&self, activation: &mut Activation, step: Step, observed: &mut Observed) {
         let function = activation.function;
         match step {
@@ -215,7 +241,7 @@ impl Observer {
             Step::Take(event) => {
                 activation.laps.take(self.loops(function).0, event);
                 self.note_many(activation, observed);
-                self.evaluate(activation, event, observed);
+                self.evaluate(&mut activation.evaluating, event, observed);
                 self.decide(activation, event, observed);
             }
             Step::Enter(_) | Step::Leave => {}
@@ -247,15 +273,15 @@ impl Observer {
     }
 
     /// An outcome begins, continues or ends the evaluation of its decision.
-    fn evaluate(&self, activation: &mut Activation, event: Event, observed: &mut Observed) {
+    fn evaluate(&self, evaluating: &mut HashMap<MarkerId, Vec<Event>>, event: Event, observed: &mut Observed) {
         let Some(formula) = self.formulas.get(&event.marker) else { return };
         let Some(&first) = formula.leaves().first() else { return };
-        let evaluation = activation.evaluating.entry(first).or_default();
+        let evaluation = evaluating.entry(first).or_default();
         if event.marker == first {
             evaluation.clear();
         }
         evaluation.push(event);
-        if formula.value_after(event.marker, event.outcome == 1).is_some() {
+        if self.has_value(evaluation) {
             observed.goals.extend(self.evaluations.get(evaluation).into_iter().flatten());
         }
     }
