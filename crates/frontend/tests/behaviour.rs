@@ -87,6 +87,7 @@ fn marker_counts(unit: &Unit, output: &str) -> Counts {
                     add(place, (count, total - count));
                 }
             }
+            MarkerKind::Handler => {}
         }
     }
     counts.values_mut().for_each(|regions| regions.sort());

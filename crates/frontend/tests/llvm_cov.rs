@@ -66,7 +66,7 @@ fn counted(unit: &Unit) -> Regions {
 fn counted_places(marker: &Marker) -> Vec<Place> {
     match &marker.kind {
         MarkerKind::Condition { counted: true } => vec![marker.spelled],
-        MarkerKind::Condition { counted: false } => Vec::new(),
+        MarkerKind::Condition { counted: false } | MarkerKind::Handler => Vec::new(),
         MarkerKind::Switch { labels, default_counted, .. } => {
             let implicit = (*default_counted && marker.outcomes() as usize > labels.len()).then_some(marker.spelled);
             labels.iter().map(|label| label.spelled).chain(implicit).collect()

@@ -52,7 +52,7 @@ fn an_implicit_default_that_llvm_cov_does_not_count_is_no_goal() {
             unit_of(&format!("int f(int x, int y) {{ switch ({condition}) {{ case 1: return 1; }} return 0; }}"));
         let counted = |marker: &Marker| match marker.kind {
             MarkerKind::Switch { default_counted, .. } => Some(default_counted),
-            MarkerKind::Condition { .. } => None,
+            MarkerKind::Condition { .. } | MarkerKind::Handler => None,
         };
         assert_eq!(unit.map.markers.values().filter_map(counted).collect::<Vec<_>>(), [false]);
     }
