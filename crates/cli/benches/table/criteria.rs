@@ -34,7 +34,7 @@ const CRITERIA: [&str; 20] = [
 /// For each function of the papers, and for each fixture.
 const STEPS: [&str; 2] = ["100", "50"];
 
-/// Of the fixtures, in the order of their names, one of so many is taken: all of them take hours.
+/// Of the fixtures, in the order of their names, one of so many is taken: all of them take long.
 const ONE_OF: usize = 8;
 
 /// What the first line of a fixture asks for beside its function, and one file of many cannot have.
