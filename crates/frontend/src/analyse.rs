@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use branchwise_program::map::{CAST, Function, Input, InputOrigin, Language, Map, NEW, Parameter, THROW};
+use branchwise_program::map::{CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, Parameter, THROW};
 use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
@@ -35,7 +35,7 @@ use crate::preconditions::{self, Checks};
 use crate::preprocess::{clean_flags, coverage_dump, preprocess};
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
-use crate::syntax::SyntaxTree;
+use crate::syntax::{SyntaxId, SyntaxTree};
 use crate::usage::{Given, UsableConstructors, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
@@ -146,7 +146,7 @@ impl Job<'_> {
         unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
         // The main file is the first of the map even if a header defines the first function.
         unit.files.id(self.path);
-        let bodies = self.pair_bodies(&functions, &user_functions(&original_declarations));
+        let bodies = self.pair_bodies(&functions, &user_functions(&original_declarations), &regions);
         unit.add_functions(&bodies, &regions);
         unit.map.classes = hierarchy(&marked.root().children(), &unit.callees, &mut unit.files);
         unit.add_stubs(&declarations);
@@ -211,21 +211,33 @@ impl Job<'_> {
         }
     }
 
-    fn pair_bodies<'u>(&self, functions: &[Named<'u>], originals: &[Named<'u>]) -> Vec<Body<'u>> {
+    fn pair_bodies<'u>(
+        &self,
+        functions: &[Named<'u>],
+        originals: &[Named<'u>],
+        regions: &HashMap<String, FunctionRegions>,
+    ) -> Vec<Body<'u>> {
         let by_name: HashMap<&str, Cursor<'u>> =
             originals.iter().map(|function| (function.name.as_str(), function.cursor)).collect();
         let body = |function: &Named<'u>| {
-            let mut tree = SyntaxTree::of_function(function.cursor)?;
-            if self.language == Language::Cpp {
-                tree.note_constant_conditions(&self.preprocessed);
-            }
-            let original = by_name.get(function.name.as_str()).and_then(|&original| {
-                let copy = SyntaxTree::of_function(original)?;
-                tree.matches(&copy).then_some((original, copy))
-            });
-            Some(Body { function: function.cursor, name: function.name.clone(), tree, original })
+            let original = by_name.get(function.name.as_str()).copied();
+            let body = self.body(function, original, BTreeSet::new())?;
+            let whole = body.conditions_that_are_wholes(&self.preprocessed, regions);
+            if whole.is_empty() { Some(body) } else { self.body(function, original, whole) }
         };
         functions.iter().filter_map(body).collect()
+    }
+
+    fn body<'u>(&self, function: &Named<'u>, original: Option<Cursor<'u>>, whole: BTreeSet<u32>) -> Option<Body<'u>> {
+        let mut tree = SyntaxTree::with_nodes_around(function.cursor, whole.clone())?;
+        if self.language == Language::Cpp {
+            tree.note_constant_conditions(&self.preprocessed);
+        }
+        let original = original.and_then(|original| {
+            let copy = SyntaxTree::with_nodes_around(original, whole)?;
+            tree.matches(&copy).then_some((original, copy))
+        });
+        Some(Body { function: function.cursor, name: function.name.clone(), tree, original })
     }
 
     /// Whether the text can stand behind the unit's.
@@ -305,6 +317,29 @@ impl Body<'_> {
         let body = tree[SyntaxTree::BODY].cursor;
         let (start, end) = (clang::expansion_location(body.start()), clang::expansion_location(body.end()));
         Some(((start.line, start.column), (end.line, end.column)))
+    }
+
+    /// In templates, the conditions with connectives that llvm-cov counts as a whole too: in an instance they have temporary
+    /// objects to end.
+    fn conditions_that_are_wholes(&self, text: &str, regions: &HashMap<String, FunctionRegions>) -> BTreeSet<u32> {
+        let Some((_, original)) = self.original.as_ref().filter(|_| instances::is_template(self.function)) else {
+            return BTreeSet::new();
+        };
+        let symbols = self.symbols(regions);
+        let Some(merged) = FunctionRegions::merged(symbols.iter().filter_map(|symbol| regions.get(symbol))) else {
+            return BTreeSet::new();
+        };
+        let place = |id: SyntaxId| {
+            let start = clang::expansion_location(original[id].cursor.start());
+            (start.line, start.column)
+        };
+        let sites = Conditions::find(&self.tree, text).decisions;
+        let sites = sites.iter().filter(|site| site.kind != DecisionKind::Value && site.leaves.len() > 1);
+        let whole = sites.filter(|site| {
+            let there = site.leaves.iter().filter(|leaf| place(**leaf) == place(site.root)).count();
+            merged.branches_at(place(site.root)) == there + 1
+        });
+        whole.map(|site| site.root.0).collect()
     }
 
     /// Its names in the object code, the one that llvm-cov knows first: instances of a template, and the variants of

@@ -102,6 +102,11 @@ impl FunctionRegions {
         merged
     }
 
+    /// How many branches begin at this place of the function's own file.
+    pub fn branches_at(&self, place: LineColumn) -> usize {
+        self.branches.iter().filter(|branch| branch.file == 0 && branch.start == place).count()
+    }
+
     /// Whether a body that stands there is this function's.
     pub fn has_body_at(&self, start: LineColumn, end: LineColumn) -> bool {
         self.pieces.contains(&(start, end))

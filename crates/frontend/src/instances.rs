@@ -110,6 +110,12 @@ pub(crate) fn used<'s>(
     shortest.into_iter().map(|(stem, text)| Used { text, is_class: templates[&stem] }).collect()
 }
 
+/// A template, or a method of one.
+pub(crate) fn is_template(function: Cursor<'_>) -> bool {
+    let of_class = || function.semantic_parent().is_some_and(|class| class.kind() == CXCursor_ClassTemplate);
+    function.kind() == CXCursor_FunctionTemplate || is_method(function.kind()) && of_class()
+}
+
 /// Whether the text of an instance names this template.
 fn names(instance: &str, template: &str) -> bool {
     let named = instance.split('<').next().unwrap_or_default().trim().trim_start_matches("::");

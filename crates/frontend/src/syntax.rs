@@ -4,6 +4,8 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
+use std::collections::BTreeSet;
+
 use clang_sys::*;
 
 use crate::clang::{Cursor, file_offset};
@@ -86,15 +88,25 @@ pub(crate) struct SyntaxNode<'u> {
 
 pub(crate) struct SyntaxTree<'u> {
     nodes: Vec<SyntaxNode<'u>>,
+    /// Numbers of nodes, as they would be without what is around any, that get another node around them.
+    around: BTreeSet<u32>,
+    /// How many of them have it.
+    added: u32,
 }
 
 impl<'u> SyntaxTree<'u> {
     /// The body of a function definition.
     pub fn of_function(function: Cursor<'u>) -> Option<SyntaxTree<'u>> {
+        SyntaxTree::with_nodes_around(function, BTreeSet::new())
+    }
+
+    /// The same with nodes around some: expressions that are more than they seem. In an instance of a template, an expression may
+    /// have temporary objects to end, of which the template knows nothing.
+    pub fn with_nodes_around(function: Cursor<'u>, around: BTreeSet<u32>) -> Option<SyntaxTree<'u>> {
         let children = function.children();
         let is_body = |child: &&Cursor<'u>| matches!(child.kind(), CXCursor_CompoundStmt | CXCursor_CXXTryStmt);
         let body = *children.iter().rev().find(is_body)?;
-        let mut tree = SyntaxTree { nodes: Vec::new() };
+        let mut tree = SyntaxTree { nodes: Vec::new(), around, added: 0 };
         match function.kind() {
             CXCursor_Constructor => tree.copy_constructor(body, &children),
             _ => drop(tree.copy(body)),
@@ -131,6 +143,14 @@ impl<'u> SyntaxTree<'u> {
 
     fn copy(&mut self, cursor: Cursor<'u>) -> SyntaxId {
         let id = SyntaxId(self.nodes.len() as u32);
+        if self.around.remove(&(id.0 - self.added)) {
+            let (start, end) = (file_offset(cursor.start()), file_offset(cursor.end()));
+            let children = vec![SyntaxId(id.0 + 1)];
+            self.nodes.push(SyntaxNode { kind: Kind::OtherExpression, start, end, children, cursor });
+            self.added += 1;
+            self.copy(cursor);
+            return id;
+        }
         let mut children = cursor.children();
         let kind = classify(cursor, &children);
         if kind == Kind::Lambda {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use branchwise_goals::{Criterion, Goal, Verdict, branch_goals};
-use branchwise_program::FunctionId;
-use branchwise_program::map::{Event, Map, Place};
-use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, ReplayError, TestCase};
+use branchwise_program::map::{Event, Map, MarkerKind, Place};
+use branchwise_program::{FunctionId, MarkerId};
+use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, Observation, ReplayError, TestCase};
 
 use crate::result::{Disagreement, FunctionReport, GoalReport, ReplaySummary, Test};
 use crate::settings::Scope;
@@ -184,10 +184,17 @@ impl Comparison<'_> {
         }
     }
 
-    /// A run that ends inside a call credits outcomes that were never taken: llvm-cov derives counts by subtraction. What
-    /// is not defined may go other ways in the build that llvm-cov measures.
+    /// A run that ends inside a call, or leaves one by an exception, credits outcomes that were never taken: llvm-cov derives
+    /// counts by subtraction. What is not defined may go other ways in the build that llvm-cov measures.
     fn all_returned(&self) -> bool {
-        self.shown.report.tests.iter().all(|test| test.observation.end == NativeEnd::Returned && !test.undefined)
+        let threw =
+            |seen: &Observation| seen.threw.is_some() || seen.events.iter().any(|it| self.is_handler(it.marker));
+        let returned = |test: &Test| test.observation.end == NativeEnd::Returned && !test.undefined;
+        self.shown.report.tests.iter().all(|test| returned(test) && !threw(&test.observation))
+    }
+
+    fn is_handler(&self, marker: MarkerId) -> bool {
+        matches!(self.map.markers[marker].kind, MarkerKind::Handler)
     }
 
     fn disagree(&mut self, function: FunctionId, what: String) {
