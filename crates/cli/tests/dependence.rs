@@ -226,6 +226,14 @@ fn verdicts_are_those_of_exhaustive_search() {
     }
 }
 
+/// What follows in a callback of the library the graphs do not tell; no query is asked for it once every goal is reached.
+#[test]
+fn nothing_is_asked_when_nothing_is_open() {
+    let median = include_str!("../../../tests/fixtures/stdlib_sort.c");
+    let json = goals(median, "median", &["--criterion", "function"]);
+    assert_eq!((work(&json, "paths"), solver_calls(&json)), (1, 0));
+}
+
 /// What whole paths decide is never left out.
 #[test]
 fn criteria_on_whole_paths_explore_all() {

@@ -34,8 +34,8 @@ const CRITERIA: [&str; 20] = [
 /// For each function of the papers, and for each fixture.
 const STEPS: [&str; 2] = ["100", "50"];
 
-/// Of the fixtures, in the order of their names, one of so many is taken: all of them take long.
-const ONE_OF: usize = 8;
+/// Of the fixtures, in the order of their names, one of so many is taken.
+const ONE_OF: usize = 2;
 
 /// What the first line of a fixture asks for beside its function, and one file of many cannot have.
 const OF_ITS_OWN: [&str; 5] = [" scope: ", " flags: ", " options: ", " with: ", " trouble: "];

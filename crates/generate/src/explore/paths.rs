@@ -126,9 +126,11 @@ impl Exploration<'_, '_> {
     /// What to try next: towards single goals first, then along given paths, then towards new ones.
     pub(super) fn next_candidate(&mut self) -> Option<Candidate> {
         loop {
+            // Where the graphs do not tell what can follow, as in a callback, anything might: also where nothing is open.
+            let over = !self.has_open_goals();
             let PathSearch { depth_first, directed } = &mut self.paths;
             let plain = depth_first.as_ref().is_some_and(DepthFirst::is_plain);
-            let towards_goal = if plain { None } else { self.frontier.next(&self.tree, self.ledger) };
+            let towards_goal = if plain || over { None } else { self.frontier.next(&self.tree, self.ledger) };
             let along = || directed.next(&self.tree, self.ledger);
             let next = towards_goal.or_else(along).or_else(|| depth_first.as_mut()?.next(&self.tree, self.ledger));
             match next {
