@@ -18,6 +18,8 @@ use crate::places::{Files, Shown, Views};
 use crate::plan::{Leaf, Plan};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
 
+mod exceptions;
+
 /// Everything the graph of a function consists of.
 pub(crate) struct Flow {
     pub cfg: Cfg,
@@ -297,30 +299,6 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         self.close_loop(when_false)
     }
 
-    /// Every statement of the body may lead to every handler.
-    fn try_statement(&mut self, id: SyntaxId, incoming: Ends) -> Ends {
-        let tree = self.tree();
-        let Some((&body, handlers)) = tree.children(id).split_first() else { return incoming };
-        self.state.tries.push(Vec::new());
-        let mut ends = self.statement(body, incoming);
-        let thrown = self.state.tries.pop().unwrap_or_default();
-        for &handler in handlers {
-            if let Some(&block) = tree.children(handler).last() {
-                let taken = self.handler(handler, thrown.clone());
-                ends.extend(self.statement(block, taken));
-            }
-        }
-        ends
-    }
-
-    fn handler(&mut self, id: SyntaxId, incoming: Ends) -> Ends {
-        let Some(&marker) = self.plan.handlers.get(&id) else { return incoming };
-        let (place, text) = (self.place(id), self.markers[marker].text.clone());
-        let node = self.node(Node { kind: NodeKind::Handler(marker), place, text }, incoming);
-        self.markers[marker].node = node;
-        vec![End::Edge(node, EdgeLabel::Outcome(Event { marker, outcome: 0 }))]
-    }
-
     fn open_loop(&mut self, kind: LoopKind, id: SyntaxId, incoming: &mut Ends) -> usize {
         let (place, target) = (self.place(id), self.target());
         incoming.push(End::Target(target));
@@ -561,16 +539,6 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         }
     }
 
-    /// A call in a condition may lead to a handler before the condition is decided: a node of its own does.
-    fn may_throw(&mut self, id: SyntaxId, first_call: usize, incoming: Ends) -> Ends {
-        if self.state.tries.is_empty() || self.state.open_calls.len() == first_call {
-            return incoming;
-        }
-        let (place, text) = (self.place(id), self.text(id));
-        let node = self.node(Node { kind: NodeKind::Statement, place, text }, incoming);
-        vec![End::Edge(node, EdgeLabel::Always)]
-    }
-
     fn expressions(&mut self, ids: &[SyntaxId], incoming: Ends) -> Ends {
         ids.iter().fold(incoming, |ends, &id| self.expression(id, ends))
     }
@@ -660,12 +628,6 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
         let loose = self.expressions(ids, Vec::new());
         self.state.open_calls.truncate(first_call);
         joined(incoming, loose)
-    }
-
-    /// What the compiler calls for an expression.
-    fn hidden_call(&mut self, id: SyntaxId, name: &str) {
-        let (callee, place) = (Some(name.to_owned()), self.place(id));
-        self.state.open_calls.push(Call { callee, declared_by_user: false, place, returns: name != THROW });
     }
 
     fn call(&mut self, id: SyntaxId) {
