@@ -341,11 +341,11 @@ impl<'a> Unit<'_, 'a> {
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         let mut proved: Option<Proved> = None;
-        let mut shared = BTreeSet::new();
+        let (mut shared, mut compared) = (BTreeSet::new(), BTreeSet::new());
         let mut faults = FaultRecord::default();
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
-            session.inputs.shared = shared.clone();
+            (session.inputs.shared, session.inputs.compared) = (shared.clone(), compared.clone());
             session.object_calls = bounds.object_calls;
             let share = round_share(&budget);
             let found = Found { counters, faults: &mut faults };
@@ -362,6 +362,7 @@ impl<'a> Unit<'_, 'a> {
                 false => larger(bounds, &limitations, exploration.state_has_writers()),
             };
             let more = more_shared(&shared, &limitations.caveats.could_share);
+            let more_compared = more_shared(&compared, &limitations.caveats.compared);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
             // What one host cannot reach another may.
@@ -371,12 +372,13 @@ impl<'a> Unit<'_, 'a> {
                 }
                 self.close_infeasible_paths(ledger, &rounds, counters);
             }
-            let same = next == bounds && more.is_empty();
+            let same = next == bounds && more.is_empty() && more_compared.is_empty();
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
             }
             bounds = next;
             shared.extend(more);
+            compared.extend(more_compared);
         }
         if ledger.open() > 0 && rounds.iter().all(|round| !round.is_finished()) && !budget.interrupted() {
             let found = Found { counters, faults: &mut faults };

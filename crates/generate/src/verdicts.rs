@@ -17,7 +17,7 @@ use crate::result::PathConstraint;
 const ASSUMPTIONS: [&str; 3] = [
     "integer arithmetic wraps around as the machine's does",
     "a path ends at an access outside an object, through a null pointer, and at a division by zero",
-    "pointers point to the start of an object or of a member of their type",
+    "a pointer points to the start of an object, or to a member or an element of its type in that of an earlier pointer",
 ];
 
 /// Functions that register what runs at the end of the program.

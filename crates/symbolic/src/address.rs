@@ -186,6 +186,9 @@ impl Executor<'_, '_> {
             return Ok(None);
         };
         if left.object != right.object {
+            if let (Some(left), Some(right)) = (left.object, right.object) {
+                self.note_compared(left, right);
+            }
             return Ok(None);
         }
         let term = self.session.terms.binary(TermOp::Sub, left.offset, right.offset);
@@ -227,7 +230,10 @@ impl Executor<'_, '_> {
         if !Self::is_pointer(left) && !Self::is_pointer(right) {
             return None;
         }
-        let (left, right) = (self.targets(left), self.targets(right));
+        let (mut left, mut right) = (self.targets(left), self.targets(right));
+        // What the path has decided against is no possibility: a pointer that was used is not null.
+        left.retain(|target| self.decided.get(&target.guard) != Some(&false));
+        right.retain(|target| self.decided.get(&target.guard) != Some(&false));
         let mut holds = self.session.terms.boolean(false);
         for l in &left {
             for r in &right {

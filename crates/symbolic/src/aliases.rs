@@ -17,7 +17,7 @@ impl Executor<'_, '_> {
         if matches!((left, right), (Touchable::Global(_), Touchable::Global(_))) {
             return;
         }
-        self.note_alias(left, right);
+        self.note_alias(left, right, true);
     }
 
     /// Both of a pair were used and one was written.
@@ -27,7 +27,7 @@ impl Executor<'_, '_> {
         for (index, &(left, left_written)) in touched.iter().enumerate() {
             for &(right, right_written) in &touched[index + 1..] {
                 if (left_written || right_written) && self.might_share(left, right) {
-                    self.note_alias(left, right);
+                    self.note_alias(left, right, false);
                 }
             }
         }
@@ -55,17 +55,20 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn note_alias(&mut self, left: Touchable, right: Touchable) {
+    fn note_alias(&mut self, left: Touchable, right: Touchable, compared: bool) {
         let pair = (self.touchable_name(left), self.touchable_name(right));
         let Some(can_share) = self.can_share(left, right) else {
             self.notes.caveats.may_alias.insert(pair);
             return;
         };
-        if can_share && self.session.inputs.is_shared(&pair.0, &pair.1) {
+        let inputs = &self.session.inputs;
+        let known = !compared || inputs.is_compared(&pair.0, &pair.1);
+        if can_share && known && inputs.is_shared(&pair.0, &pair.1) {
             return;
         }
         if can_share {
             self.notes.caveats.could_share.insert(pair.clone());
+            self.notes.caveats.compared.extend(compared.then(|| pair.clone()));
         }
         self.notes.caveats.may_alias.insert(pair);
     }

@@ -22,6 +22,8 @@ pub struct InputSpace {
     fed: BTreeMap<(FeedId, u32), ShapeId>,
     /// Names of shapes that may be one object: the pointer to the later one may point to the earlier one.
     pub shared: BTreeSet<(String, String)>,
+    /// Those of them of which one may also point behind the last element of the other.
+    pub compared: BTreeSet<(String, String)>,
     /// Whether a type leads back to itself through pointers, as far as that was asked.
     recursive: HashMap<TypeId, bool>,
 }
@@ -181,7 +183,8 @@ impl InputSpace {
         self.shared_offsets(types, earlier, later).is_some()
     }
 
-    /// Where in the earlier shape the pointer to the later one may point to: its start, or members of its type.
+    /// Where in the earlier shape the pointer to the later one may point to: its start, its elements and behind the last of
+    /// them, or members of its type.
     fn shared_offsets(&self, types: &TypeTable, earlier: ShapeId, later: ShapeId) -> Option<Vec<u64>> {
         let (earlier, later) = (self.shape(earlier), self.shape(later));
         if earlier.variable || later.variable {
@@ -190,7 +193,13 @@ impl InputSpace {
         if earlier.element == later.element {
             let long_enough = later.extra_elements.is_some()
                 || earlier.extra_elements.is_none() && earlier.capacity == later.capacity;
-            return long_enough.then(|| vec![0]);
+            let anywhere = later.extra_elements.is_some() && later.least <= 1 && later.element_size > 0;
+            let places = match anywhere {
+                true => earlier.capacity + u64::from(self.is_compared(&earlier.name, &later.name)),
+                false => 1,
+            };
+            let places = places.min(MOST_MEMBERS as u64);
+            return long_enough.then(|| (0..places).map(|index| index * later.element_size).collect());
         }
         if later.extra_elements.is_none() || later.least > 1 {
             return None;
@@ -209,8 +218,11 @@ impl InputSpace {
     }
 
     pub(crate) fn is_shared(&self, left: &str, right: &str) -> bool {
-        let pair = |left: &str, right: &str| self.shared.contains(&(left.to_string(), right.to_string()));
-        pair(left, right) || pair(right, left)
+        has_pair(&self.shared, left, right)
+    }
+
+    pub(crate) fn is_compared(&self, left: &str, right: &str) -> bool {
+        has_pair(&self.compared, left, right)
     }
 
     /// Lets the pointer to a new shape point to what it may share.
@@ -225,10 +237,12 @@ impl InputSpace {
             }
             let Some(offsets) = self.shared_offsets(types, other, id) else { continue };
             let chosen = terms.variable(&format!("{name}.is {}", self.shape(other).name), 1);
+            let same = self.shape(other).element == self.shape(id).element;
+            let behind = same && self.is_compared(&self.shape(other).name, &name);
             let members = (offsets != [0]).then(|| Members {
                 number: terms.variable(&format!("{name}.in {}", self.shape(other).name), 16),
                 offsets: offsets.into(),
-                size: self.shape(id).element_size,
+                size: if behind { 0 } else { self.shape(id).element_size },
             });
             self.shapes[id.0 as usize].instead.push(Instead { chosen, other, members });
         }
@@ -281,6 +295,11 @@ impl Shape {
 }
 
 /// The offsets of everything of type `inner` in an object of type `outer` at this offset.
+fn has_pair(pairs: &BTreeSet<(String, String)>, left: &str, right: &str) -> bool {
+    let pair = |left: &str, right: &str| pairs.contains(&(left.to_string(), right.to_string()));
+    pair(left, right) || pair(right, left)
+}
+
 fn members(types: &TypeTable, outer: TypeId, inner: TypeId, at: u64, found: &mut Vec<u64>) {
     if outer == inner {
         found.push(at);

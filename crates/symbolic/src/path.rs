@@ -239,6 +239,8 @@ pub struct Caveats {
     pub may_alias: BTreeSet<(String, String)>,
     /// Those of them that a session could let share an object and does not.
     pub could_share: BTreeSet<(String, String)>,
+    /// Those of them that it compared: one could be the end of what the other points to.
+    pub compared: BTreeSet<(String, String)>,
     /// It called a generated function that stands for one that nobody defines.
     pub calls_stubs: bool,
     /// Stubs that left memory alone which the real function could have changed.
@@ -273,6 +275,7 @@ impl Caveats {
             plain_numbers,
             may_alias,
             could_share,
+            compared,
             calls_stubs,
             left_alone,
             made_objects,
@@ -292,6 +295,7 @@ impl Caveats {
         self.plain_numbers |= plain_numbers;
         self.may_alias.extend(may_alias.iter().cloned());
         self.could_share.extend(could_share.iter().cloned());
+        self.compared.extend(compared.iter().cloned());
         self.calls_stubs |= calls_stubs;
         self.left_alone.extend(left_alone.iter().cloned());
         self.made_objects.extend(made_objects.iter().cloned());
