@@ -196,6 +196,8 @@ fn room_of_constructed(usage: &Usage) -> (String, &'static str) {
 
 fn cpp_call(result: ClangType<'_>, usage: &Usage, call: &str) -> String {
     if let Some(class) = &usage.constructs {
+        // What a test writes in parentheses, lest it be a declaration.
+        let call = call.strip_prefix('(').and_then(|call| call.strip_suffix(')')).unwrap_or(call);
         let observed = observers::native_line(&usage.observers, making::expression);
         return format!(
             "  {class} *__bw_new = ::new (__bw_room, __bw_here{{}}) {call};\n{ONLY_NATIVE} auto &__bw_r = *__bw_new; \

@@ -218,7 +218,7 @@ impl<'u> Maker<'_, 'u> {
             }
             CXCursor_Constructor => {
                 (self.usage.constructs, self.made) = (Some(name.clone()), Some(of));
-                Ok(format!("{name}({})", self.own_arguments(method, itself)?))
+                Ok(format!("({name}({}))", self.own_arguments(method, itself)?))
             }
             CXCursor_Destructor => {
                 let only = std::slice::from_ref(itself);

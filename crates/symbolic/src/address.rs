@@ -187,7 +187,7 @@ impl Executor<'_, '_> {
         };
         if left.object != right.object {
             if let (Some(left), Some(right)) = (left.object, right.object) {
-                self.note_compared(left, right);
+                self.note_compared(left, right, true);
             }
             return Ok(None);
         }
@@ -253,8 +253,10 @@ impl Executor<'_, '_> {
         if left.object == right.object {
             return Some(self.compare_terms(op, left.offset, right.offset));
         }
+        let starts = [left, right].iter().all(|target| self.session.terms.as_constant(target.offset) == Some(0));
+        let walks = !starts || !matches!(op, CompareOp::Eq | CompareOp::Ne);
         if let (Some(left), Some(right)) = (left.object, right.object) {
-            self.note_compared(left, right);
+            self.note_compared(left, right, walks);
             // A later allocation may be where a freed object was.
             self.session.looks_at_addresses |= self.is_freed(left) || self.is_freed(right);
         }

@@ -10,14 +10,15 @@ use crate::memory::Origin;
 use crate::value::ObjectId;
 
 impl Executor<'_, '_> {
-    /// Two objects were compared: as inputs they might have been one.
-    pub(crate) fn note_compared(&mut self, left: ObjectId, right: ObjectId) {
+    /// Pointers to two objects were compared: as inputs they might have been one. `walks`: one is on its way through its
+    /// object, and the other could be the end.
+    pub(crate) fn note_compared(&mut self, left: ObjectId, right: ObjectId, walks: bool) {
         self.note_compared_streams(left, right);
         let (Some(left), Some(right)) = (self.touchable(left), self.touchable(right)) else { return };
         if matches!((left, right), (Touchable::Global(_), Touchable::Global(_))) {
             return;
         }
-        self.note_alias(left, right, true);
+        self.note_alias(left, right, walks);
     }
 
     /// Both of a pair were used and one was written.
@@ -55,20 +56,20 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn note_alias(&mut self, left: Touchable, right: Touchable, compared: bool) {
+    fn note_alias(&mut self, left: Touchable, right: Touchable, walks: bool) {
         let pair = (self.touchable_name(left), self.touchable_name(right));
         let Some(can_share) = self.can_share(left, right) else {
             self.notes.caveats.may_alias.insert(pair);
             return;
         };
         let inputs = &self.session.inputs;
-        let known = !compared || inputs.is_compared(&pair.0, &pair.1);
+        let known = !walks || inputs.is_compared(&pair.0, &pair.1);
         if can_share && known && inputs.is_shared(&pair.0, &pair.1) {
             return;
         }
         if can_share {
             self.notes.caveats.could_share.insert(pair.clone());
-            self.notes.caveats.compared.extend(compared.then(|| pair.clone()));
+            self.notes.caveats.compared.extend(walks.then(|| pair.clone()));
         }
         self.notes.caveats.may_alias.insert(pair);
     }

@@ -239,7 +239,7 @@ pub struct Caveats {
     pub may_alias: BTreeSet<(String, String)>,
     /// Those of them that a session could let share an object and does not.
     pub could_share: BTreeSet<(String, String)>,
-    /// Those of them that it compared: one could be the end of what the other points to.
+    /// Those of them that it compared on the way through one: the other could be its end.
     pub compared: BTreeSet<(String, String)>,
     /// It called a generated function that stands for one that nobody defines.
     pub calls_stubs: bool,

@@ -461,10 +461,11 @@ impl Writer<'_> {
         let looked_at = seen.iter().any(|(observer, _)| observer.text.contains(RESULT));
         let line = match self.function.usage.as_ref().and_then(|usage| usage.constructs.as_deref()) {
             Some(class) if looked_at => {
-                let arguments = call.strip_prefix(class).filter(|arguments| *arguments != "()").unwrap_or("{}");
+                let arguments = call.strip_prefix('(').and_then(|call| call.strip_prefix(class)).unwrap_or_default();
+                let arguments = arguments.strip_suffix(')').filter(|arguments| *arguments != "()").unwrap_or("{}");
                 format!("{class} {}{arguments};", self.result)
             }
-            Some(_) => format!("static_cast<void>({call});"),
+            Some(_) => format!("static_cast<void>{call};"),
             None if looked_at => format!("auto &&{} = {call};", self.result),
             None if self.is_void(self.function) && !must_be_used => format!("{call};"),
             None => format!("(void){call};"),
