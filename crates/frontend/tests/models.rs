@@ -45,7 +45,7 @@ fn every_model_does_what_the_c_library_does() {
         let program = folder.path().join("compare");
         let [clang, source, models, to] =
             [&toolchain.clang, &source, &renamed, &program].map(|path| path.to_str().unwrap());
-        common::run(&[clang, "-w", "-O0", "-fno-builtin", "-no-pie", source, models, "-o", to]);
+        common::run(&[clang, "-w", "-O0", "-fno-builtin", "-no-pie", source, models, "-o", to, "-lm"]);
         let output = common::run(&[to]);
         compared.extend(output.lines().filter_map(|line| line.split_once(' ')).map(|(name, _)| name.to_owned()));
     }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -467,6 +468,65 @@ static void compare_the_rest(void) {
     begin("__sigsetjmp"), SAME(model___sigsetjmp(buffer, 1), 0);
 }
 
+double model_modf(double, double *), model_frexp(double, int *), model_ldexp(double, int);
+float model_modff(float, float *), model_frexpf(float, int *);
+
+static long long bits_of(double value) {
+    long long bits;
+    memcpy(&bits, &value, sizeof bits);
+    return value != value ? -1 : bits;
+}
+
+/* Any bits, every second time near one. */
+static double some_double(void) {
+    uint64_t bits = (uint64_t)mrand48() << 32 ^ (uint32_t)mrand48();
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    static const double edges[] = {0.0, -0.0, 1.0, -1.0, 0.5, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, 1.0 / 0.0, -1.0 / 0.0};
+    switch (mrand48() & 3) {
+    case 0: return edges[(uint32_t)mrand48() % 10];
+    case 1: return (double)mrand48() / 1024;
+    default: return value;
+    }
+}
+
+static void compare_floats(void) {
+    begin("modf");
+    for (int round = 0; round < ROUNDS; round++) {
+        double x = some_double(), model_whole, whole;
+        SAME(bits_of(model_modf(x, &model_whole)), bits_of(modf(x, &whole)));
+        SAME(bits_of(model_whole), bits_of(whole));
+    }
+    begin("modff");
+    for (int round = 0; round < ROUNDS; round++) {
+        float y = (float)some_double(), model_whole, whole;
+        SAME(bits_of(model_modff(y, &model_whole)), bits_of(modff(y, &whole)));
+        SAME(bits_of(model_whole), bits_of(whole));
+    }
+    begin("frexp");
+    for (int round = 0; round < ROUNDS; round++) {
+        double x = some_double();
+        int model_power = 7, power = 7;
+        SAME(bits_of(model_frexp(x, &model_power)), bits_of(frexp(x, &power)));
+        SAME(model_power, power);
+    }
+    begin("frexpf");
+    for (int round = 0; round < ROUNDS; round++) {
+        float y = (float)some_double();
+        int model_power = 7, power = 7;
+        SAME(bits_of(model_frexpf(y, &model_power)), bits_of(frexpf(y, &power)));
+        SAME(model_power, power);
+    }
+    begin("ldexp");
+    for (int round = 0; round < ROUNDS; round++) {
+        double x = some_double();
+        int power = round & 7 ? (int)(mrand48() % 2400) : (int)mrand48();
+        errno = *model___errno_location() = 0;
+        SAME(bits_of(model_ldexp(x, power)), bits_of(ldexp(x, power)));
+        SAME(*model___errno_location(), errno);
+    }
+}
+
 int main(void) {
     compare_searches();
     compare_comparisons();
@@ -476,6 +536,7 @@ int main(void) {
     compare_characters();
     compare_numbers();
     compare_decimals();
+    compare_floats();
     compare_arithmetic();
     compare_sorting();
     compare_allocation();
