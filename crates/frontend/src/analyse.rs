@@ -189,11 +189,14 @@ impl Job<'_> {
 
     fn coverage(&self, functions: &[Named<'_>]) -> Result<HashMap<String, FunctionRegions>, FrontendError> {
         let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-        let text = match self.language {
-            Language::C => self.include() + &drivers::keep_alive(&names),
-            Language::Cpp => self.include() + &self.kept_instances(functions),
+        let kept = match self.language {
+            Language::C => drivers::keep_alive(&names),
+            Language::Cpp => self.kept_instances(functions),
         };
-        Ok(coverage::parse_dump(&coverage_dump(self.toolchain, &text, self.language, &self.flags)?))
+        let dump = |text: &str| coverage_dump(self.toolchain, text, self.language, &self.flags);
+        // What only tests use must not be in the way of everything else.
+        let dumped = dump(&(self.include() + &kept)).or_else(|_| dump(&self.include()))?;
+        Ok(coverage::parse_dump(&dumped))
     }
 
     /// Makes the compiler emit the instances of templates that only tests use.

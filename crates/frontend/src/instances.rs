@@ -48,21 +48,30 @@ pub(crate) fn declarations(texts: &[String], compiles: impl Fn(&str) -> bool) ->
 }
 
 /// Templates among the user's functions, and classes that are templates, by their names, and whether they are classes.
-/// Overloads are left out: a name with arguments would not say which is meant.
+/// Overloads are left out: a name with arguments would not say which is meant. So are members of classes, which may not be
+/// named from outside.
 fn templates(functions: &[Named<'_>]) -> BTreeMap<String, bool> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for function in functions {
         *uses.entry(qualified(function.cursor)).or_default() += 1;
     }
     let template = |function: &Named<'_>| match function.cursor.kind() {
-        CXCursor_FunctionTemplate => Some((qualified(function.cursor), false)).filter(|(name, _)| uses[name] == 1),
+        CXCursor_FunctionTemplate if !is_member(function.cursor) => {
+            Some((qualified(function.cursor), false)).filter(|(name, _)| uses[name] == 1)
+        }
         kind if is_method(kind) => {
             let class = function.cursor.semantic_parent()?;
-            (class.kind() == CXCursor_ClassTemplate).then(|| (qualified(class), true))
+            (class.kind() == CXCursor_ClassTemplate && !is_member(class)).then(|| (qualified(class), true))
         }
         _ => None,
     };
     functions.iter().filter_map(template).collect()
+}
+
+fn is_member(cursor: Cursor<'_>) -> bool {
+    let classes =
+        [CXCursor_ClassDecl, CXCursor_StructDecl, CXCursor_ClassTemplate, CXCursor_ClassTemplatePartialSpecialization];
+    cursor.semantic_parent().is_some_and(|scope| classes.contains(&scope.kind()))
 }
 
 pub(crate) fn has_templates(functions: &[Named<'_>]) -> bool {
