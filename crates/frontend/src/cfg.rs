@@ -574,21 +574,9 @@ impl<'b, 't, 'u> Builder<'b, 't, 'u> {
             }
             // How the range hands out its elements is not the user's text.
             (Kind::LoopVariable, _) => incoming,
-            (Kind::Throw, children) => {
-                let ends = self.expressions(children, incoming);
-                self.hidden_call(id, THROW);
-                ends
-            }
-            (Kind::New, children) => {
-                let ends = self.expressions(children, incoming);
-                self.hidden_call(id, NEW);
-                ends
-            }
-            (Kind::DynamicCast, children) => {
-                let ends = self.expressions(children, incoming);
-                self.hidden_call(id, CAST);
-                ends
-            }
+            (Kind::Throw, children) => self.with_hidden_call(id, THROW, children, incoming),
+            (Kind::New, children) => self.with_hidden_call(id, NEW, children, incoming),
+            (Kind::DynamicCast, children) => self.with_hidden_call(id, CAST, children, incoming),
             (Kind::Call, children) => {
                 let ends = self.expressions(children, incoming);
                 self.call(id);

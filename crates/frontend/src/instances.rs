@@ -40,9 +40,7 @@ pub(crate) struct Instance<'a, 'u> {
 /// What the compiler makes of the texts: the lines that declare those that this unit has, one for each text.
 pub(crate) fn declarations(texts: &[String], compiles: impl Fn(&str) -> bool) -> Vec<Option<String>> {
     let line = |(number, text): (usize, &String)| {
-        let of_function = format!("using {ALIAS}{number} = decltype(&{text});\n");
-        let of_class = format!("using {ALIAS}{number} = {text};\ntemplate class {text};\n");
-        [of_function, of_class].into_iter().find(|line| compiles(line))
+        [false, true].map(|is_class| declaration(number, text, is_class)).into_iter().find(|line| compiles(line))
     };
     texts.iter().enumerate().map(line).collect()
 }
@@ -84,13 +82,11 @@ pub(crate) struct Used {
     is_class: bool,
 }
 
-impl Used {
-    fn declaration(&self, number: usize) -> String {
-        let text = &self.text;
-        match self.is_class {
-            true => format!("using {ALIAS}{number} = {text};\ntemplate class {text};\n"),
-            false => format!("using {ALIAS}{number} = decltype(&{text});\n"),
-        }
+/// The lines that declare an instance; of a class, all its members.
+fn declaration(number: usize, text: &str, is_class: bool) -> String {
+    match is_class {
+        true => format!("using {ALIAS}{number} = {text};\ntemplate class {text};\n"),
+        false => format!("using {ALIAS}{number} = decltype(&{text});\n"),
     }
 }
 
@@ -165,7 +161,8 @@ pub(crate) fn declarations_of_used(
     used: &[Used],
     compiles: impl Fn(&str) -> bool,
 ) -> Vec<Option<String>> {
-    let lines: Vec<String> = used.iter().enumerate().map(|(number, used)| used.declaration(first + number)).collect();
+    let line = |(number, used): (usize, &Used)| declaration(first + number, &used.text, used.is_class);
+    let lines: Vec<String> = used.iter().enumerate().map(line).collect();
     if compiles(&lines.concat()) {
         return lines.into_iter().map(Some).collect();
     }

@@ -40,9 +40,11 @@ impl Builder<'_, '_, '_> {
         vec![End::Edge(node, EdgeLabel::Always)]
     }
 
-    /// What the compiler calls for an expression.
-    pub(super) fn hidden_call(&mut self, id: SyntaxId, name: &str) {
+    /// An expression for which the compiler calls something behind its operands.
+    pub(super) fn with_hidden_call(&mut self, id: SyntaxId, name: &str, operands: &[SyntaxId], incoming: Ends) -> Ends {
+        let ends = self.expressions(operands, incoming);
         let (callee, place) = (Some(name.to_owned()), self.place(id));
         self.state.open_calls.push(Call { callee, declared_by_user: false, place, returns: name != THROW });
+        ends
     }
 }
