@@ -1,6 +1,6 @@
 //! One translation unit from the user's file to the map and the marked text.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, Parameter, THROW};
@@ -15,6 +15,7 @@ use crate::clang::{self, ClangType, Cursor, ParsedUnit};
 use crate::classes;
 use crate::columns::{self, Point, UserColumns};
 use crate::conditions::Conditions;
+use crate::containers;
 use crate::coverage::{self, FunctionRegions};
 use crate::ctypes::Types;
 use crate::dataflow;
@@ -32,7 +33,7 @@ use crate::observers;
 use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
 use crate::preconditions::{self, Checks};
-use crate::preprocess::{clean_flags, coverage_dump, preprocess};
+use crate::preprocess::{clean_flags, coverage_dump, preprocess, preprocess_from};
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::{SyntaxId, SyntaxTree};
@@ -71,6 +72,7 @@ pub(crate) fn analyse(
         set_statics: source.set_statics,
         instances: source.instances.to_vec(),
         instance_lines: Vec::new(),
+        headers: "",
         relations,
     };
     std::thread::scope(|scope| {
@@ -80,6 +82,9 @@ pub(crate) fn analyse(
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
+
+/// A line of its own between the user's text and what is included behind it.
+const BEHIND_FILE: &str = "__bw_start_of_headers";
 
 struct Job<'a> {
     toolchain: &'a Toolchain,
@@ -96,6 +101,8 @@ struct Job<'a> {
     /// Instances of templates that the user names or that the program uses, and the lines that declare them here.
     instances: Vec<String>,
     instance_lines: Vec<Option<String>>,
+    /// Lines that include what tests need and the user's file may not.
+    headers: &'static str,
     /// Comparisons have probes.
     relations: bool,
 }
@@ -108,6 +115,7 @@ impl Job<'_> {
         let checks = self.checks(&original)?;
         self.preprocessed.push_str(&checks.preprocessed);
         if self.language == Language::Cpp {
+            self.include_streams(&user_functions(&original.root().children()))?;
             self.instance_lines = instances::declarations(&self.instances, |line| self.compiles(line));
             self.add_used_instances(&user_functions(&original.root().children()))?;
             self.preprocessed += &instances::block(&self.instance_lines);
@@ -151,6 +159,16 @@ impl Job<'_> {
         unit.map.classes = hierarchy(&marked.root().children(), &unit.callees, &mut unit.files);
         unit.add_stubs(&declarations);
         Ok(unit.finish(&bodies))
+    }
+
+    /// Tests give streams over strings for others.
+    fn include_streams(&mut self, functions: &[Named<'_>]) -> Result<(), FrontendError> {
+        if functions.iter().any(|function| containers::takes_stream(function.cursor)) {
+            self.headers = containers::STRING_STREAMS;
+            let text = format!("{}{BEHIND_FILE}\n{}", self.include(), self.headers);
+            self.preprocessed += &preprocess_from(self.toolchain, &text, BEHIND_FILE, self.language, &self.flags)?;
+        }
+        Ok(())
     }
 
     /// The preconditions of the unit's functions, as far as they compile.
@@ -250,13 +268,14 @@ impl Job<'_> {
         ParsedUnit::parse(Path::new("branchwise-stubs.i"), Some(&text), &flags).is_ok()
     }
 
-    /// Which of these drivers the compiler complains about where they stand behind the unit and `classes`.
-    fn refused(&self, classes: &str, drivers: &[String]) -> BTreeSet<usize> {
+    /// Which of these drivers the compiler complains about where they stand behind the unit and `classes`, and what it says
+    /// first.
+    fn refused(&self, classes: &str, drivers: &[String]) -> BTreeMap<usize, String> {
         let before = format!("{}{}\n{classes}\n", self.prelude(), self.preprocessed);
         let flags = self.parse_flags(language::preprocessed(self.language));
         let name = "branchwise-drivers.i";
         let parsed = ParsedUnit::parse(Path::new(name), Some(&(before.clone() + &drivers.concat())), &flags);
-        let Err(FrontendError::DoesNotCompile { messages, .. }) = parsed else { return BTreeSet::new() };
+        let Err(FrontendError::DoesNotCompile { messages, .. }) = parsed else { return BTreeMap::new() };
         let first = before.lines().count();
         let (mut ends, mut line) = (Vec::new(), first);
         for text in drivers {
@@ -265,15 +284,26 @@ impl Job<'_> {
         }
         let place = |message: &str| {
             let wrong = message.strip_prefix(name)?.strip_prefix(':')?.split(':').next()?.parse::<usize>().ok()?;
-            (wrong > first).then(|| ends.partition_point(|&end| end < wrong)).filter(|&at| at < drivers.len())
+            let at = (wrong > first).then(|| ends.partition_point(|&end| end < wrong));
+            Some((at.filter(|&at| at < drivers.len())?, complaint(message)))
         };
-        messages.lines().filter_map(place).collect()
+        let mut refused = BTreeMap::new();
+        for (at, complaint) in messages.lines().filter_map(place) {
+            refused.entry(at).or_insert(complaint);
+        }
+        refused
     }
 
     fn include(&self) -> String {
         let path = self.absolute.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         format!("#include \"{path}\"\n")
     }
+}
+
+/// What a message of the compiler says, without its place.
+fn complaint(message: &str) -> String {
+    let text = message.split_once(" error: ").map_or(message, |(_, text)| text);
+    text.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 fn dialect(language: Language, function: Cursor<'_>, text: &str) -> Dialect {
@@ -660,7 +690,8 @@ impl<'u> UnitBuilder<'_, 'u> {
             if refused.is_empty() {
                 return;
             }
-            for id in refused.into_iter().map(|at| standing[at]) {
+            for (at, complaint) in refused {
+                let id = standing[at];
                 let function = &mut self.map.functions[id];
                 match function.usage.as_mut().filter(|usage| !usage.observers.is_empty()) {
                     Some(usage) => {
@@ -668,7 +699,7 @@ impl<'u> UnitBuilder<'_, 'u> {
                         self.drivers[id] = without_native_lines(&self.drivers[id]);
                     }
                     None => {
-                        function.driver = Err("the compiler refuses a test that calls it".to_owned());
+                        function.driver = Err(format!("the compiler refuses a test that calls it: {complaint}"));
                         self.drivers[id].clear();
                     }
                 }
@@ -687,7 +718,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let first = job.preprocessed.lines().next().unwrap_or_default();
         let generated = "# 1 \"<branchwise>\"";
         let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", job.prelude());
-        let plain = format!("{}{}{}{drivers}", job.include(), job.prelude(), self.checks.text);
+        let plain = format!("{}{}{}{}{drivers}", job.include(), job.headers, job.prelude(), self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.closed_functions = closed_functions(&self.map);
         self.map.nameable_classes = observers::nameable(self.classes);

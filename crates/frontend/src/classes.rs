@@ -83,6 +83,14 @@ pub(crate) fn all_bases<'u>(class: Cursor<'u>) -> impl Iterator<Item = Cursor<'u
     all.filter_map(|base| base.clang_type().declaration().definition())
 }
 
+/// Whether it or a class from which it is derived has a virtual base.
+pub(crate) fn has_virtual_base(class: Cursor<'_>) -> bool {
+    let mut specifiers = class.children().into_iter().filter(|child| child.kind() == CXCursor_CXXBaseSpecifier);
+    specifiers.any(|base| {
+        base.is_virtual_base() || base.clang_type().declaration().definition().is_some_and(has_virtual_base)
+    })
+}
+
 fn is_derived(class: Cursor<'_>, from: Cursor<'_>) -> bool {
     bases(class).any(|base| base.usr() == from.usr() || is_derived(base, from))
 }

@@ -1,17 +1,28 @@
 //! Types of the standard library that a test makes element by element.
 
-use crate::clang::ClangType;
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use clang_sys::*;
+
+use crate::clang::{ClangType, Cursor};
 use crate::functions::qualified;
 
 /// Longer arrays are not written element by element.
 const MOST_ELEMENTS: u64 = 16;
 
 /// What a type of the standard library holds.
+#[derive(Clone)]
 pub(crate) enum Standard<'u> {
     /// Characters; a view is made from a string.
     Text,
     /// Any number of elements, which this method adds at the end.
     Sequence {
+        element: ClangType<'u>,
+        adds: &'static str,
+    },
+    /// The same, where no list in braces makes it and nobody sees all its elements.
+    Adaptor {
         element: ClangType<'u>,
         adds: &'static str,
     },
@@ -30,9 +41,23 @@ pub(crate) enum Standard<'u> {
         first: ClangType<'u>,
         second: ClangType<'u>,
     },
+    Tuple {
+        parts: Vec<ClangType<'u>>,
+    },
+    /// One of these.
+    Variant {
+        alternatives: Vec<ClangType<'u>>,
+    },
     Array {
         element: ClangType<'u>,
         count: u64,
+    },
+    /// A stream over a text of such characters; one that is only written begins with none.
+    Stream {
+        character: ClangType<'u>,
+        class: &'static str,
+        reads: bool,
+        writes: bool,
     },
     /// What it points to is its own.
     SmartPointer {
@@ -48,7 +73,14 @@ pub(crate) enum Standard<'u> {
 
 /// Whether an object of this canonical type can be copied.
 pub(crate) fn is_copied(of: ClangType<'_>) -> bool {
-    !matches!(standard(of.unqualified()), Some(Standard::SmartPointer { unique: true, .. }))
+    match standard(of.unqualified()) {
+        Some(Standard::SmartPointer { unique, .. }) => !unique,
+        Some(Standard::Stream { .. }) => false,
+        Some(Standard::Tuple { parts } | Standard::Variant { alternatives: parts }) => {
+            parts.into_iter().all(|part| is_copied(part.canonical()))
+        }
+        _ => true,
+    }
 }
 
 /// What a canonical type is of these.
@@ -60,19 +92,45 @@ pub(crate) fn standard(of: ClangType<'_>) -> Option<Standard<'_>> {
     match name.as_str() {
         "basic_string" | "basic_string_view" => (first.spelling() == "char").then_some(Standard::Text),
         "vector" | "deque" | "list" => Some(Standard::Sequence { element: first, adds: "push_back" }),
-        "set" => Some(Standard::Set { element: first }),
-        "map" => Some(Standard::Map { key: first, value: second? }),
+        "stack" | "queue" | "priority_queue" => Some(Standard::Adaptor { element: first, adds: "push" }),
+        "forward_list" => Some(Standard::Adaptor { element: first, adds: "push_front" }),
+        "set" | "multiset" | "unordered_set" | "unordered_multiset" => Some(Standard::Set { element: first }),
+        "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
+            Some(Standard::Map { key: first, value: second? })
+        }
         "optional" => Some(Standard::Optional { value: first }),
         "unique_ptr" => Some(Standard::SmartPointer { target: first, unique: true }),
         "shared_ptr" => Some(Standard::SmartPointer { target: first, unique: false }),
         "function" => Some(Standard::Function { signature: first }),
         "pair" => Some(Standard::Pair { first, second: second? }),
+        "tuple" => Some(Standard::Tuple { parts: arguments }),
+        "variant" => Some(Standard::Variant { alternatives: arguments }),
+        "basic_istream" | "basic_istringstream" => stream(first, "std::istringstream", (true, false)),
+        "basic_ostream" | "basic_ostringstream" => stream(first, "std::ostringstream", (false, true)),
+        "basic_iostream" | "basic_stringstream" => stream(first, "std::stringstream", (true, true)),
         "array" => {
             let count = of.size()?.checked_div(first.size()?)?;
             (1..=MOST_ELEMENTS).contains(&count).then_some(Standard::Array { element: first, count })
         }
         _ => None,
     }
+}
+
+/// What the string streams are declared by.
+pub(crate) const STRING_STREAMS: &str = "#include <sstream>\n";
+
+/// Whether a function has a stream as a parameter.
+pub(crate) fn takes_stream(function: Cursor<'_>) -> bool {
+    let is_stream = |parameter: Cursor<'_>| {
+        let of = parameter.clang_type().canonical();
+        let reference = matches!(of.kind(), CXType_LValueReference | CXType_RValueReference);
+        reference && matches!(standard(of.pointee().canonical()), Some(Standard::Stream { .. }))
+    };
+    function.arguments().into_iter().any(is_stream)
+}
+
+fn stream<'u>(character: ClangType<'u>, class: &'static str, (reads, writes): (bool, bool)) -> Option<Standard<'u>> {
+    (character.spelling() == "char").then_some(Standard::Stream { character, class, reads, writes })
 }
 
 /// The name of a template of the standard library.
@@ -90,6 +148,7 @@ pub(crate) fn spelled(of: ClangType<'_>) -> String {
         Standard::Text => "std::string".to_owned(),
         Standard::Function { signature } => format!("std::function<{}>", signature.spelling()),
         Standard::Sequence { element, .. }
+        | Standard::Adaptor { element, .. }
         | Standard::Set { element }
         | Standard::Optional { value: element }
         | Standard::SmartPointer { target: element, .. } => {
@@ -98,6 +157,11 @@ pub(crate) fn spelled(of: ClangType<'_>) -> String {
         Standard::Map { key: first, value: second } | Standard::Pair { first, second } => {
             format!("std::{}<{}, {}>", of.declaration().spelling(), spelled(first), spelled(second))
         }
+        Standard::Tuple { parts } | Standard::Variant { alternatives: parts } => {
+            let parts: Vec<String> = parts.into_iter().map(spelled).collect();
+            format!("std::{}<{}>", of.declaration().spelling(), parts.join(", "))
+        }
+        Standard::Stream { class, .. } => class.to_owned(),
         Standard::Array { element, count } => format!("std::array<{}, {count}>", spelled(element)),
     }
 }

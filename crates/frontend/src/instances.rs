@@ -40,7 +40,9 @@ pub(crate) struct Instance<'a, 'u> {
 /// What the compiler makes of the texts: the lines that declare those that this unit has, one for each text.
 pub(crate) fn declarations(texts: &[String], compiles: impl Fn(&str) -> bool) -> Vec<Option<String>> {
     let line = |(number, text): (usize, &String)| {
-        [false, true].map(|is_class| declaration(number, text, is_class)).into_iter().find(|line| compiles(line))
+        let (function, class) = (declaration(number, text, false), declaration(number, text, true));
+        let known = alias(&class);
+        [function, class, known].into_iter().find(|line| compiles(line))
     };
     texts.iter().enumerate().map(line).collect()
 }
@@ -90,6 +92,12 @@ fn declaration(number: usize, text: &str, is_class: bool) -> String {
     }
 }
 
+/// The first of these lines: not all members of a class need make sense for all its arguments, and the program may have asked
+/// for all of them itself.
+fn alias(declaration: &str) -> String {
+    declaration.split_inclusive('\n').next().unwrap_or_default().to_owned()
+}
+
 /// For each template of the user's of which no instance is named the shortest of those that the program has, by the names of
 /// its symbols.
 pub(crate) fn used<'s>(
@@ -101,7 +109,7 @@ pub(crate) fn used<'s>(
     templates.retain(|template, _| !named.iter().any(|instance| names(instance, template)));
     let mut shortest: BTreeMap<String, String> = BTreeMap::new();
     for symbol in symbols {
-        let name = readable(symbol);
+        let name = without_casts(&readable(symbol));
         for instance in [Some(&*name), class_of(&name)].into_iter().flatten() {
             let stem = without_arguments(instance);
             if instance.ends_with('>') && templates.contains_key(&stem) && can_be_written(instance) {
@@ -130,6 +138,31 @@ fn names(instance: &str, template: &str) -> bool {
 /// What has no name that means the same elsewhere, such as a lambda.
 fn can_be_written(name: &str) -> bool {
     !["{", "(", "'", "decltype"].iter().any(|part| name.contains(part))
+}
+
+/// Numbers among the arguments of templates without the types that symbols give them: `Ring<int, (unsigned long)3>` is
+/// `Ring<int, 3>`.
+fn without_casts(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find('(') {
+        let (before, cast) = rest.split_at(at);
+        let end = cast.find(')').map_or(cast.len(), |end| end + 1);
+        let (cast, behind) = cast.split_at(end);
+        text += before;
+        let number = behind.strip_prefix('-').unwrap_or(behind);
+        if !(number.starts_with(|first: char| first.is_ascii_digit()) && is_type_of_numbers(cast)) {
+            text += cast;
+        }
+        rest = behind;
+    }
+    text + rest
+}
+
+/// `(unsigned long)`
+fn is_type_of_numbers(cast: &str) -> bool {
+    let words = cast.trim_matches(['(', ')']).split(' ');
+    words.into_iter().all(|word| ["signed", "unsigned", "bool", "char", "short", "int", "long"].contains(&word))
 }
 
 /// The class of a method, by its full name.
@@ -167,8 +200,7 @@ pub(crate) fn declarations_of_used(
         return lines.into_iter().map(Some).collect();
     }
     let alone = |line: String| {
-        // Not all members of a class need make sense for all its arguments.
-        let alias = line.split_inclusive('\n').next().unwrap_or_default().to_owned();
+        let alias = alias(&line);
         [line, alias].into_iter().find(|line| compiles(line))
     };
     lines.into_iter().map(alone).collect()

@@ -26,6 +26,13 @@ impl<'u> Concrete<'u> {
         }
     }
 
+    /// Where its objects are known as ones of another class.
+    pub fn hidden_behind(&self, known: Cursor<'u>) -> Option<Hidden> {
+        let is_other = self.class.usr() != known.usr();
+        let behind_virtual = || classes::has_virtual_base(self.class);
+        is_other.then(|| Hidden { name: self.name.clone(), behind_virtual: behind_virtual() })
+    }
+
     pub fn constructors(&self) -> Vec<Option<Cursor<'u>>> {
         match self.generated {
             true => classes::constructors_for_derived(self.class),
@@ -59,22 +66,36 @@ pub(crate) struct Making {
     pub holder: Option<String>,
     /// Whatever its constructor, the same methods can be called on it: they are, behind all ways to make it.
     pub calls_behind: bool,
+    /// The class that it is of, where its holder knows it as another.
+    pub hidden: Option<Hidden>,
+}
+
+/// A class that is derived from the one by which an object is known.
+#[derive(Clone)]
+pub(crate) struct Hidden {
+    pub name: String,
+    /// A virtual base stands between them.
+    pub behind_virtual: bool,
 }
 
 impl Making {
     /// The object itself.
     pub fn target(&self) -> String {
-        match self.holder {
-            Some(_) => format!("(*{{@{}}})", self.number),
-            None => format!("{{@{}}}", self.number),
+        match (&self.holder, &self.hidden) {
+            (Some(_), Some(Hidden { name, behind_virtual })) => {
+                let cast = if *behind_virtual { "dynamic_cast" } else { "static_cast" };
+                format!("{cast}<{name} &>(*{{@{}}})", self.number)
+            }
+            (Some(_), None) => format!("(*{{@{}}})", self.number),
+            (None, _) => format!("{{@{}}}", self.number),
         }
     }
 
     /// What stands before the name of a member.
     pub fn member(&self) -> String {
-        match self.holder {
-            Some(_) => format!("{{@{}}}->", self.number),
-            None => format!("{{@{}}}.", self.number),
+        match (&self.holder, &self.hidden) {
+            (Some(_), None) => format!("{{@{}}}->", self.number),
+            _ => format!("{}.", self.target()),
         }
     }
 }

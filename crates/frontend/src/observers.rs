@@ -31,7 +31,11 @@ pub(crate) fn of_result(result: ClangType<'_>, types: &mut Types) -> Vec<Observe
 /// What an object of a class, or one of the standard library, shows.
 pub(crate) fn of_object(of: ClangType<'_>, text: &str, object: Option<usize>, types: &mut Types) -> Vec<Observer> {
     let of = referred(of);
-    if let Some(shown) = standard(of).and_then(|_| shown(of, types)) {
+    let of_library = standard(of);
+    if let (Some(Standard::Stream { writes: true, .. }), Some(_)) = (&of_library, object) {
+        return vec![Observer { text: format!("{text}.str()"), object, shown: Shown::Text }];
+    }
+    if let Some(shown) = of_library.and_then(|_| shown(of, types)) {
         return vec![Observer { text: text.to_owned(), object, shown }];
     }
     let class = of.declaration();
@@ -78,12 +82,19 @@ fn shown(of: ClangType<'_>, types: &mut Types) -> Option<Shown> {
             Some(Shown::Sequence { class, element: Box::new(part(element)?) })
         }
         Standard::Map { key, value } => {
-            let parts = Box::new((part(key)?, part(value)?));
-            Some(Shown::Sequence { class, element: Box::new(Shown::Pair { class: String::new(), parts }) })
+            let parts = vec![part(key)?, part(value)?];
+            Some(Shown::Sequence { class, element: Box::new(Shown::Parts { class: String::new(), parts }) })
         }
         Standard::Optional { value } => Some(Shown::Optional { class, value: Box::new(part(value)?) }),
-        Standard::SmartPointer { .. } | Standard::Function { .. } => None,
-        Standard::Pair { first, second } => Some(Shown::Pair { class, parts: Box::new((part(first)?, part(second)?)) }),
+        Standard::Adaptor { .. }
+        | Standard::Variant { .. }
+        | Standard::Stream { .. }
+        | Standard::SmartPointer { .. }
+        | Standard::Function { .. } => None,
+        Standard::Pair { first, second } => Some(Shown::Parts { class, parts: vec![part(first)?, part(second)?] }),
+        Standard::Tuple { parts } => {
+            Some(Shown::Parts { class, parts: parts.into_iter().map(part).collect::<Option<_>>()? })
+        }
     }
 }
 
@@ -148,9 +159,10 @@ fn hand_out(shown: &Shown, value: &str, number: usize, depth: usize, text: &mut 
             hand_out(inside, &format!("(*{value})"), number, depth, text);
             write!(text, " }}")
         }
-        Shown::Pair { parts, .. } => {
-            hand_out(&parts.0, &format!("{value}.first"), number, depth, text);
-            hand_out(&parts.1, &format!("{value}.second"), number, depth, text);
+        Shown::Parts { parts, .. } => {
+            for (place, part) in parts.iter().enumerate() {
+                hand_out(part, &format!("std::get<{place}>({value})"), number, depth, text);
+            }
             Ok(())
         }
     };

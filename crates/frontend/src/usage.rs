@@ -8,21 +8,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use branchwise_program::map::{Feed, FeedOrigin};
 use branchwise_program::types::{Type, TypeKind};
-use branchwise_program::usage::{
-    Calls, Construction, Container, FIRST_CHARACTER, Object, Observer, RESULT, Step, Usage,
-};
+use branchwise_program::usage::{Calls, Construction, Object, Observer, RESULT, Step, Usage};
 use branchwise_program::{FeedId, IdVec};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
 use crate::classes;
-use crate::containers::{Standard, is_copied, spelled, standard};
+use crate::containers::{is_copied, spelled, standard};
 use crate::ctypes::Types;
 use crate::drivers::{observable_result, variable_of};
 use crate::functions::{is_method, qualified};
 use crate::instances::{Called, Instance};
-use crate::objects::{Concrete, Known, Making};
+use crate::objects::{Concrete, Hidden, Known, Making};
 use crate::observers;
+
+mod library;
 
 /// Objects inside objects are made down to this depth.
 const DEEPEST: usize = 3;
@@ -378,170 +378,6 @@ impl<'u> Maker<'_, 'u> {
         self.shop.feeds.push(Feed { name, type_id, origin: FeedOrigin::Object })
     }
 
-    /// What the standard library defines, element by element.
-    fn of_library(
-        &mut self,
-        of: ClangType<'u>,
-        kind: &Standard<'u>,
-        name: &str,
-        depth: usize,
-    ) -> Result<usize, String> {
-        let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
-        let number = self.objects;
-        self.objects += 1;
-        let class = spelled(of);
-        match *kind {
-            Standard::Text => {
-                let character = of.template_arguments()[0];
-                self.container((number, name, class), |maker| {
-                    let listed = maker.value("character", character)?;
-                    let add = format!("{{@{number}}}.push_back(static_cast<char>({listed} + {FIRST_CHARACTER}));");
-                    Ok((listed, add))
-                })?;
-            }
-            Standard::Sequence { element, adds } => {
-                self.container((number, name, class), |maker| maker.one(element, number, adds, depth))?;
-            }
-            Standard::Set { element } => {
-                self.container((number, name, class), |maker| maker.one(element, number, "insert", depth))?;
-            }
-            Standard::Map { key, value } => self.container((number, name, class), |maker| {
-                let key = maker.argument("key", key, depth)?;
-                let value = maker.argument("value", value, depth)?;
-                Ok((format!("{{{key}, {value}}}"), format!("{{@{number}}}.emplace({key}, {value});")))
-            })?,
-            Standard::Optional { value } => {
-                let choice = self.choice(format!("whether there is a {name}"));
-                let (before, value) = self.apart(true, |maker| maker.argument(name, value, depth))?;
-                let (there, after) = (format!("({value})"), Vec::new());
-                let ways = vec![
-                    Construction { class: class.clone(), before: Vec::new(), initializer: "{}".to_owned(), after },
-                    Construction { class: class.clone(), before, initializer: there, after: Vec::new() },
-                ];
-                self.library_object((number, name, class), Some(choice), ways);
-            }
-            Standard::Pair { first, second } => {
-                let (first, second) = (self.argument("first", first, depth)?, self.argument("second", second, depth)?);
-                self.whole((number, name, class), format!("({first}, {second})"));
-            }
-            Standard::Array { element, count } => {
-                let element = |index| self.argument(&format!("{name}_{index}"), element, depth);
-                let elements: Vec<String> = (0..count).map(element).collect::<Result<_, _>>()?;
-                self.whole((number, name, class), format!("{{{{{}}}}}", elements.join(", ")));
-            }
-            Standard::SmartPointer { target, .. } => return self.smart_pointer((number, name, class), target, depth),
-            Standard::Function { signature } => self.function((number, name, class), signature)?,
-        }
-        Ok(number)
-    }
-
-    /// A smart pointer to an object of its own, or to none.
-    fn smart_pointer(
-        &mut self,
-        (number, name, class): (usize, &str, String),
-        target: ClangType<'u>,
-        depth: usize,
-    ) -> Result<usize, String> {
-        let target = target.canonical().unqualified();
-        if target.kind() == CXType_Record && standard(target).is_none() && !target.declaration().in_system_header() {
-            self.objects = number;
-            let of = self.concrete(target.declaration());
-            let known = Known { class: target.declaration(), may_be_null: false, holder: Some(class), name: None };
-            // The pointer itself is no step down.
-            return self.object_of(&of, name, depth + 1, known);
-        }
-        let choice = self.choice(format!("whether there is a {name}"));
-        let (before, value) = self.apart(true, |maker| maker.argument(name, target, depth))?;
-        let initializer = format!("(new {}({value}))", spelled(target));
-        let (empty, class_name) = ("{}".to_owned(), class.clone());
-        let ways = vec![
-            Construction { class: class_name.clone(), before, initializer, after: Vec::new() },
-            Construction { class: class_name, before: Vec::new(), initializer: empty, after: Vec::new() },
-        ];
-        self.library_object((number, name, class), Some(choice), ways);
-        Ok(number)
-    }
-
-    /// Something that can be called: a function of the test whose results it says, or nothing.
-    fn function(
-        &mut self,
-        (number, name, class): (usize, &str, String),
-        signature: ClangType<'u>,
-    ) -> Result<(), String> {
-        let signature = signature.canonical();
-        let result = signature.function_result().canonical();
-        let (before, lambda) = match result.kind() {
-            CXType_Void => (Vec::new(), "([](auto &&...) {})".to_owned()),
-            _ if is_number(result) => {
-                let type_id = self.shop.types.id(result);
-                let origin = FeedOrigin::Object;
-                let feed = self.shop.feeds.push(Feed { name: format!("{name}()"), type_id, origin });
-                let takes = format!("{{ return {{#{0}}}; }}", feed.0);
-                let lambda = format!("([{{~{}}}](auto &&...) -> {} {takes})", feed.0, result.spelling());
-                (vec![Step::Answers { feed, name: name.to_owned() }], lambda)
-            }
-            _ => return Err(format!("a test cannot make a `{class}` yet")),
-        };
-        let changes = |of: &ClangType<'_>| {
-            let of = of.canonical();
-            matches!(of.kind(), CXType_LValueReference | CXType_Pointer) && !of.pointee().is_const()
-        };
-        if signature.function_parameters().iter().any(changes) {
-            self.usage.never_done.insert(format!("changes that {name} makes to its arguments"));
-        }
-        self.usage.never_done.insert(format!("exceptions that {name} throws"));
-        let choice = self.choice(format!("whether there is a {name}"));
-        let (empty, after) = ("{}".to_owned(), Vec::new());
-        let ways = vec![
-            Construction { class: class.clone(), before, initializer: lambda, after },
-            Construction { class: class.clone(), before: Vec::new(), initializer: empty, after: Vec::new() },
-        ];
-        self.library_object((number, name, class), Some(choice), ways);
-        Ok(())
-    }
-
-    /// An element, as a list holds it, and the statement that adds it.
-    fn one(
-        &mut self,
-        element: ClangType<'u>,
-        number: usize,
-        adds: &str,
-        depth: usize,
-    ) -> Result<(String, String), String> {
-        let copied = is_copied(element.canonical());
-        let element = self.argument("element", element, depth)?;
-        let add = format!("{{@{number}}}.{adds}({element});");
-        Ok((if copied { element } else { String::new() }, add))
-    }
-
-    fn container(
-        &mut self,
-        (number, name, class): (usize, &str, String),
-        make: impl FnOnce(&mut Self) -> Result<(String, String), String>,
-    ) -> Result<(), String> {
-        let more = self.choice(format!("whether {name} goes on"));
-        let (element, (listed, add)) = self.apart(true, make)?;
-        let name = name.to_owned();
-        self.usage.steps.push(Step::Container(Container { number, name, class, more, element, listed, add }));
-        Ok(())
-    }
-
-    /// What is made in one way, of parts that stand before it.
-    fn whole(&mut self, (number, name, class): (usize, &str, String), initializer: String) {
-        let way = Construction { class: class.clone(), before: Vec::new(), initializer, after: Vec::new() };
-        self.library_object((number, name, class), None, vec![way]);
-    }
-
-    fn library_object(
-        &mut self,
-        (number, name, class): (usize, &str, String),
-        choice: Option<FeedId>,
-        ways: Vec<Construction>,
-    ) {
-        let name = name.to_owned();
-        self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null: false }));
-    }
-
     /// The classes of which an object may be that is known as one of this class.
     fn concrete(&self, class: Cursor<'u>) -> Vec<Concrete<'u>> {
         let class = class.definition().unwrap_or(class);
@@ -564,10 +400,13 @@ impl<'u> Maker<'_, 'u> {
         let number = self.objects;
         self.objects += 1;
         let calls_behind = of.len() == 1 && !may_be_null && holder.is_none();
-        let making = |optional: bool| Making { number, depth, optional, holder: holder.clone(), calls_behind };
+        let making = |optional: bool, hidden: Option<Hidden>| {
+            let holder = holder.clone();
+            Making { number, depth, optional, holder, calls_behind, hidden }
+        };
         let mut wanted = Vec::new();
         for concrete in of {
-            let mut usable = self.usable_ways(concrete, &making(true));
+            let mut usable = self.usable_ways(concrete, &making(true, None));
             if depth + 1 < DEEPEST && usable.len() > MOST_NESTED_WAYS {
                 usable.truncate(MOST_NESTED_WAYS);
                 self.usage.left_out.insert(format!("other constructors of {}", concrete.name));
@@ -578,7 +417,8 @@ impl<'u> Maker<'_, 'u> {
         let choice = several.then(|| self.choice(format!("how {name} is made")));
         let mut ways = Vec::new();
         for (concrete, constructor) in wanted {
-            ways.push(self.way(concrete, constructor, &making(several))?);
+            let hidden = concrete.hidden_behind(class).filter(|_| holder.is_some());
+            ways.push(self.way(concrete, constructor, &making(several, hidden))?);
             if concrete.generated {
                 let base = qualified(concrete.class);
                 self.usage.never_done.insert(format!("exceptions and changes that methods of a {base} make"));
@@ -598,7 +438,7 @@ impl<'u> Maker<'_, 'u> {
             let (class, initializer) = (class.clone(), "{}".to_owned());
             ways.push(Construction { class, before: Vec::new(), initializer, after: Vec::new() });
         }
-        let behind = making(several);
+        let behind = making(several, None);
         let (name, class) = (name.to_owned(), holder.or(class_name).unwrap_or_else(|| classes::name(class)));
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null }));
         if let ([only], true) = (of, calls_behind) {

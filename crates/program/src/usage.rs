@@ -65,9 +65,10 @@ pub enum Shown {
         class: String,
         value: Box<Shown>,
     },
-    Pair {
+    /// The parts of a pair or a tuple.
+    Parts {
         class: String,
-        parts: Box<(Shown, Shown)>,
+        parts: Vec<Shown>,
     },
 }
 

@@ -516,8 +516,14 @@ impl Writer<'_> {
         }
         for (lvalue, bytes) in raw {
             let count = bytes.len();
-            let bytes = bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
-            self.later.push(format!("branchwise_copy(&{lvalue}, (const unsigned char[]){{{bytes}}}, {count});"));
+            let text = match self.map.is_cpp() {
+                true => literal::bytes(&bytes),
+                false => {
+                    let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
+                    format!("(const unsigned char[]){{{}}}", bytes.join(", "))
+                }
+            };
+            self.later.push(format!("branchwise_copy(&{lvalue}, {text}, {count});"));
         }
         text
     }

@@ -49,7 +49,7 @@ impl<'a> Initializers<'a> {
             Value::Foreign => self.null(),
             Value::Array(elements) => self.array(self.element_type(type_id), elements, lvalue),
             Value::Record { fields, raw } => self.record(fields, raw.as_deref(), lvalue),
-            Value::Opaque => "{0}".to_owned(),
+            Value::Opaque => self.zeros(),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Initializers<'a> {
         }
         let used = values.len() - values.iter().rev().take_while(|value| value.is_zero()).count();
         if used == 0 {
-            return "{0}".to_owned();
+            return self.zeros();
         }
         let mut written = Vec::new();
         let mut zeros = 0;
@@ -71,7 +71,7 @@ impl<'a> Initializers<'a> {
                 continue;
             }
             let zero_element = |writer: &mut Self| writer.element(element, &values[index - 1], lvalue, index - 1);
-            let designated = zeros >= ZEROS_WORTH_A_DESIGNATOR;
+            let designated = zeros >= ZEROS_WORTH_A_DESIGNATOR && !self.map.is_cpp();
             if !designated {
                 for _ in 0..zeros {
                     written.push(zero_element(self));
@@ -102,16 +102,23 @@ impl<'a> Initializers<'a> {
         if let Some(raw) = raw {
             self.needs.insert(Need::Copy);
             self.raw.push((lvalue.to_owned(), raw.to_vec()));
-            return "{0}".to_owned();
+            return self.zeros();
         }
         if fields.iter().all(|field| field.value.is_zero()) {
-            return "{0}".to_owned();
+            return self.zeros();
         }
-        // Zero scalars are shown, so that a reader need not know the structure; zero aggregates only take up room.
+        // Zero scalars are shown, so that a reader need not know the structure; zero aggregates only take up room. In C++
+        // the compiler warns of every member that is left out.
+        let all = self.map.is_cpp();
         let aggregate = |value: &Value| matches!(value, Value::Array(_) | Value::Record { .. } | Value::Opaque);
-        let shown = fields.iter().filter(|field| !(aggregate(&field.value) && field.value.is_zero()));
+        let shown = fields.iter().filter(|field| all || !(aggregate(&field.value) && field.value.is_zero()));
         let shown: Vec<String> = shown.map(|field| self.field(field, lvalue)).collect();
         format!("{{ {} }}", shown.join(", "))
+    }
+
+    /// What makes everything zero.
+    fn zeros(&self) -> String {
+        if self.map.is_cpp() { "{}" } else { "{0}" }.to_owned()
     }
 
     fn field(&mut self, field: &FieldValue, lvalue: &str) -> String {

@@ -20,6 +20,8 @@ pub enum Need {
     Heap,
     StandardInput,
     Stream,
+    /// `std::istringstream` and the like.
+    StringStreams,
 }
 
 pub type Needs = BTreeSet<Need>;
@@ -74,6 +76,7 @@ fn provided(need: Need) -> &'static str {
         Need::Heap => HEAP,
         Need::StandardInput => STANDARD_INPUT,
         Need::Stream => STREAM,
+        Need::StringStreams => "#include <sstream>\n",
     }
 }
 

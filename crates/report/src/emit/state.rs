@@ -76,9 +76,10 @@ impl Writer<'_> {
                 [0] => Some("std::nullopt".to_owned()),
                 _ => Some(format!("{class}({})", self.written(value, parts, true)?)),
             },
-            Shown::Pair { class, parts: two } => {
-                let (first, second) = (self.written(&two.0, parts, named)?, self.written(&two.1, parts, named)?);
-                Some(format!("{}{{{first}, {second}}}", class_of(class)))
+            Shown::Parts { class, parts: all } => {
+                let texts: Vec<String> =
+                    all.iter().map(|part| self.written(part, parts, named)).collect::<Option<_>>()?;
+                Some(format!("{}{{{}}}", class_of(class), texts.join(", ")))
             }
         }
     }

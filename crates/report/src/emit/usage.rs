@@ -9,6 +9,7 @@ use branchwise_replay::Blob;
 use super::body::Writer;
 use super::declare::{constant_declaration, declaration};
 use super::literal;
+use super::needs::Need;
 use super::stubs::{EMITTED, GENERATED, emitted_name};
 use crate::values::{Decoder, Value};
 
@@ -163,6 +164,9 @@ impl Writer<'_> {
         let name = self.names.fresh(&object.name);
         let (class, initializer) = (emitted_name(&way.class), self.filled(&way.initializer, arguments));
         let initializer = initializer.replace(GENERATED, EMITTED);
+        if class.ends_with("stringstream") {
+            self.body.needs.insert(Need::StringStreams);
+        }
         let (line, expression) = match self.made.destroyed == Some(object.number) {
             true => (format!("auto *{name} = new {class}{initializer};"), format!("(*{name})")),
             false => (format!("{class} {name}{initializer};"), name),
