@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use branchwise_program::map::{CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, Parameter, THROW};
+use branchwise_program::map::{
+    CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, NoDriver, Parameter, THROW,
+};
 use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
@@ -566,17 +568,18 @@ impl<'u> UnitBuilder<'_, 'u> {
         }
         let returned = driven.result;
         let text = match &made {
-            Ok(Some((usage, given, _))) => drivers::cpp_driver(&driven, usage, given),
-            Ok(None) => drivers::driver(&driven),
+            Ok(Some((usage, given, _))) => drivers::cpp_driver(&driven, usage, given).map_err(NoDriver::Lacking),
+            Ok(None) => drivers::driver(&driven).map_err(NoDriver::Lacking),
             Err(why) => Err(why.clone()),
         };
-        let driver = text.as_ref().map(|_| drivers::driver_name(number.0)).map_err(String::clone);
+        let driver = text.as_ref().map(|_| drivers::driver_name(number.0)).map_err(NoDriver::clone);
         self.drivers.push(text.unwrap_or_default());
         let type_id = self.types.id(function.clang_type());
         if can_be_pointed_to(function, &name) {
             self.types.functions.insert(name.clone(), type_id);
         }
-        let driver = driver.and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), Err));
+        let driver = driver
+            .and_then(|driver| self.checks.complaint(&name).map_or(Ok(driver), |why| Err(NoDriver::Lacking(why))));
         self.map.domains.extend(self.checks.domains.get(&name).map(|domain| (number, domain.clone())));
         let (usage, parameters) = match made {
             Ok(Some((usage, given, _))) => (Some(usage), self.given(&given)),
@@ -699,7 +702,8 @@ impl<'u> UnitBuilder<'_, 'u> {
                         self.drivers[id] = without_native_lines(&self.drivers[id]);
                     }
                     None => {
-                        function.driver = Err(format!("the compiler refuses a test that calls it: {complaint}"));
+                        let why = format!("the compiler refuses a test that calls it: {complaint}");
+                        function.driver = Err(NoDriver::Lacking(why));
                         self.drivers[id].clear();
                     }
                 }

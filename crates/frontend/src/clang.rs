@@ -254,11 +254,18 @@ impl<'u> Cursor<'u> {
         unsafe { clang_CXXMethod_isDeleted(self.raw) != 0 }
     }
 
+    pub fn is_copy(self) -> bool {
+        unsafe { clang_CXXConstructor_isCopyConstructor(self.raw) != 0 }
+    }
+
     pub fn is_copy_or_move(self) -> bool {
-        unsafe {
-            clang_CXXConstructor_isCopyConstructor(self.raw) != 0
-                || clang_CXXConstructor_isMoveConstructor(self.raw) != 0
-        }
+        self.is_copy() || unsafe { clang_CXXConstructor_isMoveConstructor(self.raw) != 0 }
+    }
+
+    /// `operator=` whose parameter is an rvalue reference.
+    pub fn is_move_assignment(self) -> bool {
+        let of = self.arguments().first().map(|parameter| parameter.clang_type().canonical().kind());
+        self.spelling() == "operator=" && of == Some(CXType_RValueReference)
     }
 
     /// Declared `[[nodiscard]]`.

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use clang_sys::*;
 
 use crate::clang::Cursor;
+use crate::containers::is_copied_within;
 use crate::functions::qualified;
 use crate::instances::is_declared_here;
+use crate::objects::Factory;
 
 /// More ways to change an object than this make more sequences than anyone can try.
 const MOST_METHODS: usize = 24;
@@ -106,6 +108,33 @@ pub(crate) fn constructors(class: Cursor<'_>) -> Vec<Option<Cursor<'_>>> {
         true => Vec::new(),
         false => constructors_that(class, |one| one.is_public()),
     }
+}
+
+/// Public static methods that return objects of their class: a test calls them for want of a constructor.
+pub(crate) fn factories(class: Cursor<'_>) -> Vec<Cursor<'_>> {
+    let methods = class.children().into_iter().filter(|child| child.kind() == CXCursor_CXXMethod);
+    methods.filter(|one| one.is_public() && !one.is_deleted() && Factory::of(*one, class).is_some()).collect()
+}
+
+/// Whether objects of a class of the program can be copied.
+pub(crate) fn is_copied(class: Cursor<'_>, depth: usize) -> bool {
+    let Some(class) = class.definition() else { return true };
+    let own = class.children();
+    let mut copies = own.iter().filter(|child| child.kind() == CXCursor_Constructor && child.is_copy()).peekable();
+    if copies.peek().is_some() {
+        return copies.all(|copy| !copy.is_deleted() && copy.is_public());
+    }
+    let moves = |child: &Cursor<'_>| match child.kind() {
+        CXCursor_Constructor => child.is_copy_or_move(),
+        CXCursor_CXXMethod => child.is_move_assignment(),
+        _ => false,
+    };
+    let member = |field: &Cursor<'_>| {
+        let of = field.clang_type().canonical();
+        of.kind() != CXType_Record || is_copied_within(of, depth)
+    };
+    let bases = || all_bases(class).all(|base| is_copied(base, depth));
+    !own.iter().any(moves) && class.clang_type().fields().iter().all(member) && bases()
 }
 
 /// Those that a derived class can use.

@@ -6,10 +6,13 @@
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor};
+use crate::classes;
 use crate::functions::qualified;
 
 /// Longer arrays are not written element by element.
 const MOST_ELEMENTS: u64 = 16;
+
+const DEEPEST_MEMBERS: usize = 6;
 
 /// What a type of the standard library holds.
 #[derive(Clone)]
@@ -44,6 +47,10 @@ pub(crate) enum Standard<'u> {
     Tuple {
         parts: Vec<ClangType<'u>>,
     },
+    /// A number, or a few: its constructor takes these.
+    Numbers {
+        parts: Vec<ClangType<'u>>,
+    },
     /// One of these.
     Variant {
         alternatives: Vec<ClangType<'u>>,
@@ -73,11 +80,26 @@ pub(crate) enum Standard<'u> {
 
 /// Whether an object of this canonical type can be copied.
 pub(crate) fn is_copied(of: ClangType<'_>) -> bool {
+    is_copied_within(of, DEEPEST_MEMBERS)
+}
+
+/// The same, looking at members of members down to a depth: a class may hold a container of its own objects.
+pub(crate) fn is_copied_within(of: ClangType<'_>, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return true };
     match standard(of.unqualified()) {
         Some(Standard::SmartPointer { unique, .. }) => !unique,
         Some(Standard::Stream { .. }) => false,
         Some(Standard::Tuple { parts } | Standard::Variant { alternatives: parts }) => {
-            parts.into_iter().all(|part| is_copied(part.canonical()))
+            parts.into_iter().all(|part| is_copied_within(part.canonical(), depth))
+        }
+        Some(
+            Standard::Sequence { element, .. }
+            | Standard::Adaptor { element, .. }
+            | Standard::Optional { value: element }
+            | Standard::Array { element, .. },
+        ) => is_copied_within(element.canonical(), depth),
+        None if of.kind() == CXType_Record && !of.declaration().in_system_header() => {
+            classes::is_copied(of.declaration(), depth)
         }
         _ => true,
     }
@@ -86,6 +108,9 @@ pub(crate) fn is_copied(of: ClangType<'_>) -> bool {
 /// What a canonical type is of these.
 pub(crate) fn standard(of: ClangType<'_>) -> Option<Standard<'_>> {
     let name = template_name(of)?;
+    if name == "bitset" {
+        return Some(Standard::Numbers { parts: vec![number_of_bits(of)?] });
+    }
     let arguments = of.template_arguments();
     let first = arguments.first().map(|argument| argument.canonical())?;
     let second = arguments.get(1).map(|argument| argument.canonical());
@@ -103,6 +128,8 @@ pub(crate) fn standard(of: ClangType<'_>) -> Option<Standard<'_>> {
         "shared_ptr" => Some(Standard::SmartPointer { target: first, unique: false }),
         "function" => Some(Standard::Function { signature: first }),
         "pair" => Some(Standard::Pair { first, second: second? }),
+        "duration" | "atomic" => Some(Standard::Numbers { parts: vec![first] }),
+        "complex" => Some(Standard::Numbers { parts: vec![first, first] }),
         "tuple" => Some(Standard::Tuple { parts: arguments }),
         "variant" => Some(Standard::Variant { alternatives: arguments }),
         "basic_istream" | "basic_istringstream" => stream(first, "std::istringstream", (true, false)),
@@ -127,6 +154,12 @@ pub(crate) fn takes_stream(function: Cursor<'_>) -> bool {
         reference && matches!(standard(of.pointee().canonical()), Some(Standard::Stream { .. }))
     };
     function.arguments().into_iter().any(is_stream)
+}
+
+/// The type of the number that the bits of a `std::bitset` are taken from.
+fn number_of_bits(bits: ClangType<'_>) -> Option<ClangType<'_>> {
+    let members = bits.declaration().template()?.definition()?.children();
+    members.into_iter().find(|member| member.spelling() == "to_ullong").map(Cursor::result_type)
 }
 
 fn stream<'u>(character: ClangType<'u>, class: &'static str, (reads, writes): (bool, bool)) -> Option<Standard<'u>> {
@@ -161,6 +194,7 @@ pub(crate) fn spelled(of: ClangType<'_>) -> String {
             let parts: Vec<String> = parts.into_iter().map(spelled).collect();
             format!("std::{}<{}>", of.declaration().spelling(), parts.join(", "))
         }
+        Standard::Numbers { .. } => of.spelling(),
         Standard::Stream { class, .. } => class.to_owned(),
         Standard::Array { element, count } => format!("std::array<{}, {count}>", spelled(element)),
     }

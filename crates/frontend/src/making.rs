@@ -83,18 +83,30 @@ impl Preparation {
         let (name, class) = (pointer(number), &way.class);
         self.line("{");
         self.steps(&way.before);
-        let room = format!("__builtin_alloca_with_align(sizeof({class}), 8 * alignof({class}))");
-        let initializer = expression(&way.initializer);
-        self.line(&format!("void *__bw_room = {room};"));
-        self.line(&format!("{ONLY_NATIVE} __bw_fill(__bw_room, sizeof({class}));"));
-        self.line(&format!("{class} *__bw_made = ::new (__bw_room, __bw_here{{}}) {class}{initializer};"));
-        self.line(&format!("{name} = __bw_made;"));
-        if self.destroyed != Some(number) {
-            self.line("__bw_all.keep(__builtin_alloca(sizeof(__bw_kept)), __bw_made);");
+        match way.borrowed {
+            true => self.borrow(class, &expression(&way.initializer)),
+            false => self.make(number, class, &expression(&way.initializer)),
         }
+        self.line(&format!("{name} = __bw_made;"));
         self.line(&format!("{{ {class} *{name} = __bw_made; (void){name};"));
         self.steps(&way.after);
         self.line("} }");
+    }
+
+    /// An object of the program's. Where there is none, there is no test.
+    fn borrow(&mut self, class: &str, pointer: &str) {
+        self.line(&format!("{class} *__bw_made = {pointer};"));
+        self.line("if (!__bw_made) __bw_assume(0);");
+    }
+
+    fn make(&mut self, number: usize, class: &str, initializer: &str) {
+        let room = format!("__builtin_alloca_with_align(sizeof({class}), 8 * alignof({class}))");
+        self.line(&format!("void *__bw_room = {room};"));
+        self.line(&format!("{ONLY_NATIVE} __bw_fill(__bw_room, sizeof({class}));"));
+        self.line(&format!("{class} *__bw_made = ::new (__bw_room, __bw_here{{}}) {class}{initializer};"));
+        if self.destroyed != Some(number) {
+            self.line("__bw_all.keep(__builtin_alloca(sizeof(__bw_kept)), __bw_made);");
+        }
     }
 
     fn calls(&mut self, Calls { choice, ways }: &Calls) {
@@ -111,9 +123,8 @@ impl Preparation {
 
     fn container(&mut self, container: &Container) {
         let Container { number, class, .. } = container;
-        let (before, initializer, after) = (Vec::new(), "{}".to_owned(), Vec::new());
         self.line(&format!("{class} *{} = nullptr;", pointer(*number)));
-        self.construct(*number, &Construction { class: class.clone(), before, initializer, after });
+        self.construct(*number, &Construction::of(class, Vec::new(), "{}"));
         self.line("for (unsigned __bw_n = 0; __bw_objects_more_elements(__bw_n); __bw_n++) {");
         self.value(container.more, "unsigned char ");
         self.line(&format!("if (!{}) break;", fed(container.more)));

@@ -1,7 +1,13 @@
 //! What is known of an object while it is described how a test makes it.
 
+// libclang's constants keep their names.
+#![allow(non_upper_case_globals)]
+
+use clang_sys::*;
+
 use crate::clang::{ClangType, Cursor};
 use crate::classes;
+use crate::containers::{Standard, spelled, standard};
 
 /// A class of which an object can be.
 #[derive(Clone)]
@@ -36,7 +42,53 @@ impl<'u> Concrete<'u> {
     pub fn constructors(&self) -> Vec<Option<Cursor<'u>>> {
         match self.generated {
             true => classes::constructors_for_derived(self.class),
-            false => classes::constructors(self.class),
+            false => match classes::constructors(self.class) {
+                none if none.is_empty() && self.arguments.is_empty() => {
+                    classes::factories(self.class).into_iter().map(Some).collect()
+                }
+                constructors => constructors,
+            },
+        }
+    }
+}
+
+/// A public static method that returns an object of its class.
+pub(crate) struct Factory<'u> {
+    pub function: Cursor<'u>,
+    pub returns: Returns<'u>,
+}
+
+/// How it hands the object out.
+pub(crate) enum Returns<'u> {
+    Value,
+    Reference,
+    Pointer,
+    Smart(ClangType<'u>),
+}
+
+impl<'u> Factory<'u> {
+    pub fn of(function: Cursor<'u>, class: Cursor<'u>) -> Option<Self> {
+        if function.kind() != CXCursor_CXXMethod || !function.is_static_method() {
+            return None;
+        }
+        let result = function.result_type().canonical();
+        let is_class = |of: ClangType<'u>| of.canonical().declaration().usr() == class.usr() && !of.is_const();
+        let returns = match (result.kind(), standard(result.unqualified())) {
+            (CXType_LValueReference, _) => is_class(result.pointee()).then_some(Returns::Reference),
+            (CXType_Pointer, _) => is_class(result.pointee()).then_some(Returns::Pointer),
+            (_, Some(Standard::SmartPointer { target, .. })) => is_class(target).then_some(Returns::Smart(result)),
+            (CXType_Record, None) => is_class(result).then_some(Returns::Value),
+            _ => None,
+        };
+        Some(Factory { function, returns: returns? })
+    }
+
+    /// Whether a test can put what it returns into such a holder.
+    pub fn fits(&self, holder: Option<&str>) -> bool {
+        match (&self.returns, holder) {
+            (_, None) | (Returns::Value, _) => true,
+            (Returns::Smart(pointer), Some(holder)) => spelled(*pointer) == holder,
+            (Returns::Reference | Returns::Pointer, Some(_)) => false,
         }
     }
 }

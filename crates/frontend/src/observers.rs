@@ -88,6 +88,7 @@ fn shown(of: ClangType<'_>, types: &mut Types) -> Option<Shown> {
         Standard::Optional { value } => Some(Shown::Optional { class, value: Box::new(part(value)?) }),
         Standard::Adaptor { .. }
         | Standard::Variant { .. }
+        | Standard::Numbers { .. }
         | Standard::Stream { .. }
         | Standard::SmartPointer { .. }
         | Standard::Function { .. } => None,

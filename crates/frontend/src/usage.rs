@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use branchwise_program::map::{Feed, FeedOrigin};
+use branchwise_program::map::{Feed, FeedOrigin, NoDriver};
 use branchwise_program::types::{Type, TypeKind};
 use branchwise_program::usage::{Calls, Construction, Object, Observer, RESULT, Step, Usage};
 use branchwise_program::{FeedId, IdVec};
@@ -19,7 +19,7 @@ use crate::ctypes::Types;
 use crate::drivers::{observable_result, variable_of};
 use crate::functions::{is_method, qualified};
 use crate::instances::{Called, Instance};
-use crate::objects::{Concrete, Hidden, Known, Making};
+use crate::objects::{Concrete, Factory, Hidden, Known, Making, Returns};
 use crate::observers;
 
 mod library;
@@ -37,8 +37,8 @@ pub(crate) struct Given<'u> {
     pub declared: ClangType<'u>,
 }
 
-/// By class and depth.
-pub(crate) type UsableConstructors<'u> = HashMap<(String, usize), Vec<Option<Cursor<'u>>>>;
+/// By class, depth and the smart pointer that holds the object.
+pub(crate) type UsableConstructors<'u> = HashMap<(String, usize, Option<String>), Vec<Option<Cursor<'u>>>>;
 
 /// Where descriptions put what they ask for.
 pub(crate) struct Workshop<'w, 'u> {
@@ -60,9 +60,50 @@ pub(crate) struct Workshop<'w, 'u> {
 pub(crate) type Call<'u> = (Usage, Vec<Given<'u>>, ClangType<'u>);
 
 /// What a call of the function needs, and how it is written; `Err` says why a test cannot call it.
-pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<Call<'u>, String> {
+pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<Call<'u>, NoDriver> {
     let mut called = shop.instances.iter().filter_map(|instance| Some((instance.text, instance.called(function)?)));
     let called = called.next();
+    match hidden(function, called.is_some(), shop.opens_classes) {
+        Some(why) => Err(NoDriver::Hidden(why.to_owned())),
+        None => usage_of(function, called, shop).map_err(NoDriver::Lacking),
+    }
+}
+
+/// Why nothing but other functions of the program can call it. Parts of the language that have no name are in the way of a
+/// test, and what is not public.
+fn hidden(function: Cursor<'_>, is_instance: bool, opens_classes: bool) -> Option<&'static str> {
+    let of_class = is_method(function.kind());
+    match function.kind() {
+        CXCursor_LambdaExpr => return Some("a lambda is called by the function that makes it"),
+        CXCursor_FunctionTemplate if !is_instance => return Some(TEMPLATE),
+        _ if of_class && !function.is_public() && !opens_classes => {
+            return Some("it is not public: what calls it is tested");
+        }
+        CXCursor_Constructor if function.semantic_parent().is_some_and(Cursor::is_abstract_record) => {
+            return Some("its class is abstract: what constructs a derived class is tested");
+        }
+        _ => {}
+    }
+    let mut scope = function.semantic_parent().filter(|_| !is_instance);
+    while let Some(inner) = scope {
+        if matches!(inner.kind(), CXCursor_ClassTemplate | CXCursor_ClassTemplatePartialSpecialization) {
+            return Some(TEMPLATE);
+        }
+        if is_code(inner.kind()) {
+            return Some("it belongs to a function");
+        }
+        scope = inner.semantic_parent();
+    }
+    None
+}
+
+const TEMPLATE: &str = "a template runs as the instances that others call";
+
+fn usage_of<'u>(
+    function: Cursor<'u>,
+    called: Option<(&str, Called<'u>)>,
+    shop: Workshop<'_, 'u>,
+) -> Result<Call<'u>, String> {
     let mut maker = Maker {
         shop,
         given: Vec::new(),
@@ -95,21 +136,6 @@ pub(crate) fn usage<'u>(function: Cursor<'u>, shop: Workshop<'_, 'u>) -> Result<
     let observers = maker.observers(function, result);
     let must_be_used = function.must_be_used();
     Ok((Usage { call, observers, must_be_used, ..maker.usage }, maker.given, result))
-}
-
-/// As a test names it: parts of the language that have no name are in the way.
-fn callable_name(function: Cursor<'_>) -> Result<String, String> {
-    let mut scope = function.semantic_parent();
-    while let Some(inner) = scope {
-        if matches!(inner.kind(), CXCursor_ClassTemplate | CXCursor_ClassTemplatePartialSpecialization) {
-            return Err("a template runs as the instances that others call".to_owned());
-        }
-        if is_code(inner.kind()) {
-            return Err("it belongs to a function".to_owned());
-        }
-        scope = inner.semantic_parent();
-    }
-    Ok(qualified(function))
 }
 
 fn is_code(kind: CXCursorKind) -> bool {
@@ -179,13 +205,8 @@ impl<'u> Maker<'_, 'u> {
 
     fn call(&mut self, function: Cursor<'u>) -> Result<String, String> {
         match function.kind() {
-            CXCursor_LambdaExpr => Err("a lambda is called by the function that makes it".to_owned()),
-            CXCursor_FunctionTemplate => Err("a template runs as the instances that others call".to_owned()),
-            CXCursor_FunctionDecl => {
-                Ok(format!("{}({})", callable_name(function)?, self.arguments(function, DEEPEST)?))
-            }
+            CXCursor_FunctionDecl => Ok(format!("{}({})", qualified(function), self.arguments(function, DEEPEST)?)),
             kind if is_method(kind) => {
-                callable_name(function)?;
                 let class = function.semantic_parent().ok_or("its class is not known")?;
                 self.method(function, (&Concrete::itself(class), class.clang_type()))
             }
@@ -209,18 +230,15 @@ impl<'u> Maker<'_, 'u> {
     /// A call of a method of a class, which has this type.
     fn method(&mut self, method: Cursor<'u>, (itself, of): (&Concrete<'u>, ClangType<'u>)) -> Result<String, String> {
         let (class, name) = (itself.class, &itself.name);
-        if !method.is_public() && !self.shop.opens_classes {
-            return Err("it is not public: what calls it is tested".to_owned());
-        }
         match method.kind() {
-            CXCursor_Constructor if class.is_abstract_record() => {
-                Err("its class is abstract: what constructs a derived class is tested".to_owned())
-            }
             CXCursor_Constructor => {
                 (self.usage.constructs, self.made) = (Some(name.clone()), Some(of));
                 Ok(format!("({name}({}))", self.own_arguments(method, itself)?))
             }
             CXCursor_Destructor => {
+                if classes::constructors(class).is_empty() {
+                    return Err(format!("no constructor of `{name}` that a test could call"));
+                }
                 let only = std::slice::from_ref(itself);
                 let object = self.object_of(only, &classes::variable(class), DEEPEST, Known::exactly(class))?;
                 self.usage.destroys = Some(object);
@@ -323,7 +341,10 @@ impl<'u> Maker<'_, 'u> {
                 let of = if reference { self.concrete(class) } else { vec![Concrete::itself(class)] };
                 let object = self.object_of(&of, name, depth, Known::exactly(class))?;
                 self.note_changed(object, canonical, depth);
-                Ok(moved(format!("{{@{object}}}")))
+                Ok(match reference || is_copied(target) {
+                    true => moved(format!("{{@{object}}}")),
+                    false => format!("static_cast<{} &&>({{@{object}}})", spelled(target)),
+                })
             }
         }
     }
@@ -435,8 +456,7 @@ impl<'u> Maker<'_, 'u> {
             });
         }
         if let Some(class) = &holder {
-            let (class, initializer) = (class.clone(), "{}".to_owned());
-            ways.push(Construction { class, before: Vec::new(), initializer, after: Vec::new() });
+            ways.push(Construction::of(class, Vec::new(), "{}"));
         }
         let behind = making(several, None);
         let (name, class) = (name.to_owned(), holder.or(class_name).unwrap_or_else(|| classes::name(class)));
@@ -450,12 +470,16 @@ impl<'u> Maker<'_, 'u> {
     /// The constructors with which an object can be made; `None` is the one that nobody declares. Asked once for each
     /// class and depth: classes with many constructors are the arguments of each other's.
     fn usable_ways(&mut self, of: &Concrete<'u>, making: &Making) -> Vec<Option<Cursor<'u>>> {
-        let key = (of.name.clone(), making.depth);
+        let key = (of.name.clone(), making.depth, making.holder.clone());
         if let Some(known) = self.shop.usable.get(&key) {
             return known.clone();
         }
         let mut usable = Vec::new();
         for constructor in of.constructors() {
+            let factory = constructor.and_then(|constructor| Factory::of(constructor, of.class));
+            if factory.is_some_and(|factory| !factory.fits(making.holder.as_deref())) {
+                continue;
+            }
             let mark = self.mark();
             if self.construction_arguments(of, constructor, making).is_ok() {
                 usable.push(constructor);
@@ -485,22 +509,50 @@ impl<'u> Maker<'_, 'u> {
         constructor: Option<Cursor<'u>>,
         making: &Making,
     ) -> Result<Construction, String> {
-        let (before, arguments) = self.construction_arguments(of, constructor, making)?;
-        let initializer = if arguments.is_empty() { "{}".to_owned() } else { format!("({arguments})") };
-        let (after, ()) = self.apart(making.optional, |maker| {
+        let factory = constructor.and_then(|constructor| Factory::of(constructor, of.class));
+        let mut way = match factory {
+            Some(factory) => self.made_by(&factory, of, making)?,
+            None => {
+                let (before, arguments) = self.construction_arguments(of, constructor, making)?;
+                let initializer = if arguments.is_empty() { "{}".to_owned() } else { format!("({arguments})") };
+                match &making.holder {
+                    Some(holder) => Construction::of(holder, before, &format!("(new {}{initializer})", of.name)),
+                    None => Construction::of(&of.name, before, &initializer),
+                }
+            }
+        };
+        (way.after, ()) = self.apart(making.optional, |maker| {
             maker.set_members(of.class, making);
             if !making.calls_behind {
                 maker.substituting(&of.arguments, |maker| maker.call_methods(of, making));
             }
             Ok(())
         })?;
-        Ok(match &making.holder {
-            Some(holder) => {
-                let initializer = format!("(new {}{initializer})", of.name);
-                Construction { class: holder.clone(), before, initializer, after }
-            }
-            None => Construction { class: of.name.clone(), before, initializer, after },
-        })
+        Ok(way)
+    }
+
+    /// An object that a function of its class makes, for want of a constructor that a test could call.
+    fn made_by(&mut self, factory: &Factory<'u>, of: &Concrete<'u>, making: &Making) -> Result<Construction, String> {
+        let holder = making.holder.as_deref();
+        let (before, (class, initializer, borrowed)) = self.apart(making.optional, |maker| {
+            let arguments = maker.arguments(factory.function, making.depth)?;
+            let call = format!("{}::{}({arguments})", of.name, factory.function.spelling());
+            Ok(match (&factory.returns, holder) {
+                (Returns::Smart(pointer), None) => {
+                    let number = maker.objects;
+                    maker.objects += 1;
+                    let name = classes::variable(of.class);
+                    maker.whole((number, &format!("{name}_pointer"), spelled(*pointer)), format!("({call})"));
+                    (of.name.as_str(), format!("{{@{number}}}.get()"), true)
+                }
+                (Returns::Smart(_), Some(holder)) => (holder, format!("({call})"), false),
+                (Returns::Value, Some(holder)) => (holder, format!("(new {}({call}))", of.name), false),
+                (Returns::Value, None) => (of.name.as_str(), format!("({call})"), false),
+                (Returns::Reference, _) => (of.name.as_str(), format!("&{call}"), true),
+                (Returns::Pointer, _) => (of.name.as_str(), call, true),
+            })
+        })?;
+        Ok(Construction { borrowed, ..Construction::of(class, before, &initializer) })
     }
 
     /// Public members get any value.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use branchwise_goals::{Bound, GoalId, Verdict};
+use branchwise_goals::{Bound, GoalId, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
-use branchwise_program::map::{Function, Language, Map};
+use branchwise_program::map::{Function, Language, Map, NoDriver};
 use branchwise_search::Routes;
 
 /// More would take the time of as many functions.
@@ -41,12 +41,26 @@ fn callable_callers(map: &Map, routes: &Routes, of: Vec<FunctionId>) -> Vec<Func
 #[derive(Debug, Default)]
 pub(crate) struct Unreached {
     verdicts: BTreeMap<GoalId, Verdict>,
+    /// Why there is no test of the function, which others than its hosts could call: nothing follows for its goals.
+    lacking: Option<String>,
 }
 
 impl Unreached {
+    pub fn of(function: &Function) -> Self {
+        let lacking = match &function.driver {
+            Err(NoDriver::Lacking(why)) => Some(why.clone()),
+            Ok(_) | Err(NoDriver::Hidden(_)) => None,
+        };
+        Unreached { verdicts: BTreeMap::new(), lacking }
+    }
+
     /// The weaker one of what was said before and now counts. A call that is not in this file, or that a pointer makes,
     /// may reach what no host does: that is a bound.
     pub fn add(&mut self, id: GoalId, verdict: Verdict, hosted: &Bound) {
+        if let Some(why) = &self.lacking {
+            self.verdicts.insert(id, Verdict::Unknown(UnknownReason::trouble(why.clone())));
+            return;
+        }
         let verdict = match verdict {
             Verdict::Infeasible(evidence) => Verdict::InfeasibleWithinBounds { bounds: vec![hosted.clone()], evidence },
             Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {

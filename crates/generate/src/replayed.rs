@@ -28,7 +28,7 @@ pub(crate) fn replay(
         let covers = ledger.reached_by_trace(&native_trace(&attempt.path, &calls, &observation)).into_iter().collect();
         Replayed { attempt, observation, covers }
     });
-    Ok(replayed.collect())
+    Ok(replayed.filter(|replayed| !replayed.is_no_test()).collect())
 }
 
 /// The functions that a test calls on this path, the one under test last.
@@ -72,7 +72,18 @@ fn defined_events(path: &Path) -> usize {
     }
 }
 
+/// Whether a path was cut while the objects of its test were made: whether a test comes of them is open.
+fn is_cut_before_unit(path: &Path) -> bool {
+    let ended = matches!(path.end, PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Fault(_) | PathEnd::Rejected);
+    !path.called_unit && !ended
+}
+
 impl Replayed {
+    /// Its objects cannot be made, which was open where its path was cut.
+    fn is_no_test(&self) -> bool {
+        self.observation.end == NativeEnd::Rejected && is_cut_before_unit(&self.attempt.path)
+    }
+
     /// It ends in a fault. Where the native run goes on, nobody can expect what it does.
     pub(crate) fn is_undefined(&self) -> bool {
         matches!(self.attempt.path.end, PathEnd::Fault(_))
@@ -163,9 +174,7 @@ impl Comparison<'_> {
                 native == NativeEnd::Exited(status & 0xff) || native == NativeEnd::Exited(*status)
             }
             PathEnd::Exited { status: None } => matches!(native, NativeEnd::Exited(_)),
-            // Where objects for the test are made, what is thrown for want of memory makes no test.
-            PathEnd::ObjectBound { .. } if !self.predicted.called_unit => true,
-            _ => native != NativeEnd::Rejected,
+            _ => native != NativeEnd::Rejected || is_cut_before_unit(self.predicted),
         };
         let threw = |threw: bool| if threw { " by an exception" } else { "" };
         let (predicted, observed) = (threw(self.predicted.notes.threw), threw(self.native.threw.is_some()));

@@ -10,7 +10,7 @@ use branchwise_constraints::Workers;
 use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
 use branchwise_program::code::Location;
-use branchwise_program::map::{Event, Place};
+use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_search::Routes;
@@ -165,7 +165,7 @@ impl<'a> Unit<'_, 'a> {
         let started = Instant::now();
         let report = match (&function.driver, unknown_goal.or_else(|| self.foreign_seed())) {
             (_, Some(what)) => Err(Trouble { what, fault_of_ours: false, fault_of_input: true }),
-            (Err(limit), None) => self.through_hosts(&mut ledger, started, &name, limit.clone(), on_progress),
+            (Err(why), None) => self.through_hosts(&mut ledger, started, &name, why, on_progress),
             (Ok(_), None) => self.guarded(&mut ledger, started, &name, &[self.function], on_progress),
         };
         let (reached, goals) = (ledger.reached(), ledger.len());
@@ -183,11 +183,11 @@ impl<'a> Unit<'_, 'a> {
         ledger: &mut Ledger,
         started: Instant,
         name: &str,
-        limit: String,
+        why: &NoDriver,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<FunctionReport, Trouble> {
         let Subject { program, routes, structure, .. } = self.place.subject;
-        let trouble = self.without_driver(limit);
+        let trouble = self.without_driver(why.reason().to_owned());
         let hosts = hosts::hosts(&program.map, routes, self.goals_of);
         // Criteria on whole traces follow them from the function whose goals they are.
         if ledger.is_empty() && !trouble.fault_of_input {
@@ -304,8 +304,10 @@ impl<'a> Unit<'_, 'a> {
         hosts: &[FunctionId],
         on_goals: &mut dyn FnMut(usize, usize),
     ) -> (Vec<Attempt>, Known) {
-        let bound = hosts::bound(&self.place.subject.program.map, self.goals_of, hosts);
-        let (mut attempts, mut rounds, mut unreached) = (Vec::new(), Vec::new(), Unreached::default());
+        let map = &self.place.subject.program.map;
+        let bound = hosts::bound(map, self.goals_of, hosts);
+        let mut unreached = Unreached::of(&map.functions[self.goals_of]);
+        let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         for &host in hosts {
             if ledger.open() == 0 {
                 break;
@@ -585,8 +587,7 @@ fn round_share(budget: &Budget<'_>) -> f64 {
 
 /// A function for which nothing could be done.
 fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> FunctionReport {
-    let reason =
-        UnknownReason { reason: trouble.what.clone(), blocking: None, paths: 0, solver_calls: 0, closest: None };
+    let reason = UnknownReason::trouble(trouble.what.clone());
     let unknown = || Verdict::Unknown(reason.clone());
     let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
         id,

@@ -57,6 +57,13 @@ pub struct UnknownReason {
     pub closest: Option<TestId>,
 }
 
+impl UnknownReason {
+    /// Something was in the way before anything was tried.
+    pub fn trouble(reason: String) -> Self {
+        UnknownReason { reason, blocking: None, paths: 0, solver_calls: 0, closest: None }
+    }
+}
+
 impl Verdict {
     /// As the JSON names it.
     pub fn name(&self) -> &'static str {

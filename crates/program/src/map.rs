@@ -277,6 +277,22 @@ pub enum Language {
     Cpp,
 }
 
+/// Why no test calls a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoDriver {
+    /// Only other functions of the program can: they stand for everybody.
+    Hidden(String),
+    /// Others could, but no test can be written.
+    Lacking(String),
+}
+
+impl NoDriver {
+    pub fn reason(&self) -> &str {
+        let (NoDriver::Hidden(reason) | NoDriver::Lacking(reason)) = self;
+        reason
+    }
+}
+
 /// A function with a body in a user's file.
 #[derive(Debug, Clone)]
 pub struct Function {
@@ -298,7 +314,7 @@ pub struct Function {
     pub inputs: Vec<Input>,
     /// The generated function of the same translation unit that asks for the inputs, calls this function and hands
     /// out the results; `Err` says why there is none (for example a parameter whose type cannot be an input yet).
-    pub driver: Result<String, String>,
+    pub driver: Result<String, NoDriver>,
     /// How a test calls it, where that takes more than its name: in C++.
     pub usage: Option<Usage>,
     /// The markers inside this function's body, in source order.

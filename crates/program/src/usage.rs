@@ -119,10 +119,20 @@ pub struct Construction {
     pub class: String,
     /// Steps that make what its constructor needs.
     pub before: Vec<Step>,
-    /// What stands behind its name in a declaration.
+    /// What stands behind its name in a declaration; of what is borrowed, a pointer to it.
     pub initializer: String,
     /// What is done with it before anybody else sees it.
     pub after: Vec<Step>,
+    /// It exists already: the program made it.
+    pub borrowed: bool,
+}
+
+impl Construction {
+    /// Nothing is done with it.
+    pub fn of(class: &str, before: Vec<Step>, initializer: &str) -> Self {
+        let (class, initializer) = (class.to_owned(), initializer.to_owned());
+        Construction { class, before, initializer, after: Vec::new(), borrowed: false }
+    }
 }
 
 /// Calls of methods, as many as the test wants.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
-use branchwise_program::map::{Language, Marker};
+use branchwise_program::map::{Language, Marker, NoDriver};
 use branchwise_program::types::TypeTable;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 use tempfile::TempDir;
@@ -68,7 +68,7 @@ pub(crate) struct Unit {
     pub result: TypeId,
     pub inputs: Vec<TypeId>,
     /// Index into the table of drivers, or why there is none.
-    pub driver: Result<u64, String>,
+    pub driver: Result<u64, NoDriver>,
     /// What names its profile record.
     pub record: u64,
     /// It may have instances, each with a record of its own: a template, or what is tested through others.
@@ -258,8 +258,10 @@ impl Harness {
         let mut result_bytes = 0;
         for (function, inputs) in before.chain([(case.function, case.inputs.as_slice())]) {
             let unit = self.unit(function, index)?;
-            let driver =
-                unit.driver.clone().map_err(|reason| ReplayError::NoDriver { function: unit.name.clone(), reason })?;
+            let driver = unit.driver.clone().map_err(|reason| ReplayError::NoDriver {
+                function: unit.name.clone(),
+                reason: reason.reason().to_owned(),
+            })?;
             self.check_inputs(unit, inputs).map_err(wrong)?;
             result_bytes = self.types.get(unit.result).map_or(0, |result| result.size).max(result_bytes);
             calls.push((driver, inputs));

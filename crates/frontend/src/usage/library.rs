@@ -47,10 +47,9 @@ impl<'u> Maker<'_, 'u> {
             Standard::Optional { value } => {
                 let choice = self.choice(format!("whether there is a {name}"));
                 let (before, value) = self.apart(true, |maker| maker.argument(name, value, depth))?;
-                let (there, after) = (format!("({value})"), Vec::new());
                 let ways = vec![
-                    Construction { class: class.clone(), before: Vec::new(), initializer: "{}".to_owned(), after },
-                    Construction { class: class.clone(), before, initializer: there, after: Vec::new() },
+                    Construction::of(&class, Vec::new(), "{}"),
+                    Construction::of(&class, before, &format!("({value})")),
                 ];
                 self.library_object((number, name, class), Some(choice), ways);
             }
@@ -58,7 +57,7 @@ impl<'u> Maker<'_, 'u> {
                 let (first, second) = (self.argument("first", first, depth)?, self.argument("second", second, depth)?);
                 self.whole((number, name, class), format!("({first}, {second})"));
             }
-            Standard::Tuple { parts } => {
+            Standard::Tuple { parts } | Standard::Numbers { parts } => {
                 let part = |(index, part)| self.argument(&format!("{name}_{index}"), part, depth);
                 let parts: Vec<String> = parts.into_iter().enumerate().map(part).collect::<Result<_, _>>()?;
                 self.whole((number, name, class), format!("({})", parts.join(", ")));
@@ -111,8 +110,7 @@ impl<'u> Maker<'_, 'u> {
                 true => Ok(String::new()),
                 false => Ok(format!(", {}", maker.argument(name, *alternative, depth)?)),
             })?;
-            let initializer = format!("({index}{value})");
-            ways.push(Construction { class: class.clone(), before, initializer, after: Vec::new() });
+            ways.push(Construction::of(&class, before, &format!("({index}{value})")));
         }
         self.library_object((number, name, class), Some(choice), ways);
         Ok(())
@@ -136,11 +134,7 @@ impl<'u> Maker<'_, 'u> {
         let choice = self.choice(format!("whether there is a {name}"));
         let (before, value) = self.apart(true, |maker| maker.argument(name, target, depth))?;
         let initializer = format!("(new {}({value}))", spelled(target));
-        let (empty, class_name) = ("{}".to_owned(), class.clone());
-        let ways = vec![
-            Construction { class: class_name.clone(), before, initializer, after: Vec::new() },
-            Construction { class: class_name, before: Vec::new(), initializer: empty, after: Vec::new() },
-        ];
+        let ways = vec![Construction::of(&class, before, &initializer), Construction::of(&class, Vec::new(), "{}")];
         self.library_object((number, name, class), Some(choice), ways);
         Ok(number)
     }
@@ -174,11 +168,7 @@ impl<'u> Maker<'_, 'u> {
         }
         self.usage.never_done.insert(format!("exceptions that {name} throws"));
         let choice = self.choice(format!("whether there is a {name}"));
-        let (empty, after) = ("{}".to_owned(), Vec::new());
-        let ways = vec![
-            Construction { class: class.clone(), before, initializer: lambda, after },
-            Construction { class: class.clone(), before: Vec::new(), initializer: empty, after: Vec::new() },
-        ];
+        let ways = vec![Construction::of(&class, before, &lambda), Construction::of(&class, Vec::new(), "{}")];
         self.library_object((number, name, class), Some(choice), ways);
         Ok(())
     }
@@ -210,8 +200,8 @@ impl<'u> Maker<'_, 'u> {
     }
 
     /// What is made in one way, of parts that stand before it.
-    fn whole(&mut self, (number, name, class): (usize, &str, String), initializer: String) {
-        let way = Construction { class: class.clone(), before: Vec::new(), initializer, after: Vec::new() };
+    pub(super) fn whole(&mut self, (number, name, class): (usize, &str, String), initializer: String) {
+        let way = Construction::of(&class, Vec::new(), &initializer);
         self.library_object((number, name, class), None, vec![way]);
     }
 

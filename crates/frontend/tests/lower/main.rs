@@ -7,7 +7,9 @@ use std::process::Command;
 
 use branchwise_frontend::lower::lower_bitcode;
 use branchwise_program::code::{Code, Instruction};
-use branchwise_program::map::{Cfg, Function, Language, Map, Marker, MarkerKind, Node, NodeKind, Place, SourceFile};
+use branchwise_program::map::{
+    Cfg, Function, Language, Map, Marker, MarkerKind, NoDriver, Node, NodeKind, Place, SourceFile,
+};
 use branchwise_program::types::{Type, TypeKind};
 use branchwise_program::{FileId, FunctionId, Id, IdVec, MarkerId, NodeId, Program, TypeId, verify};
 use expect_test::Expect;
@@ -88,7 +90,7 @@ fn map_function(place: Place) -> Function {
         result: TypeId(0),
         parameters: Vec::new(),
         inputs: Vec::new(),
-        driver: Err("not needed".into()),
+        driver: Err(NoDriver::Lacking("not needed".into())),
         usage: None,
         markers: Vec::new(),
         decisions: Vec::new(),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::tests::{NaiveEdges, cfg, random_cfg};
 use super::*;
-use crate::map::{CallSite, Cfg, EdgeLabel, Function, Language, Map, Place};
+use crate::map::{CallSite, Cfg, EdgeLabel, Function, Language, Map, NoDriver, Place};
 use crate::{EdgeId, FileId, FunctionId, Id, NodeId, TypeId};
 
 /// What a node of a test program calls.
@@ -51,7 +51,7 @@ fn program(functions: &[(Cfg, Vec<(usize, Calls)>)]) -> Map {
             result: TypeId(0),
             parameters: Vec::new(),
             inputs: Vec::new(),
-            driver: Err("none".to_string()),
+            driver: Err(NoDriver::Lacking("none".to_string())),
             markers: Vec::new(),
             decisions: Vec::new(),
             cfg: cfg.clone(),

@@ -168,6 +168,7 @@ impl Writer<'_> {
             self.body.needs.insert(Need::StringStreams);
         }
         let (line, expression) = match self.made.destroyed == Some(object.number) {
+            _ if way.borrowed => (format!("{class} &{name} = {};", pointed_to(&initializer)), name),
             true => (format!("auto *{name} = new {class}{initializer};"), format!("(*{name})")),
             false => (format!("{class} {name}{initializer};"), name),
         };
@@ -232,6 +233,15 @@ impl Writer<'_> {
             let line = self.filled(&container.add, arguments);
             self.body.lines.push(line);
         }
+    }
+}
+
+/// What a pointer points to.
+fn pointed_to(pointer: &str) -> String {
+    match (pointer.strip_prefix('&'), pointer.strip_suffix(".get()")) {
+        (Some(object), _) => object.to_owned(),
+        (None, Some(holder)) => format!("*{holder}"),
+        (None, None) => format!("*{pointer}"),
     }
 }
 
