@@ -19,10 +19,11 @@ static void *heap_object(size_t size, int contents) { return aligned_object(16, 
 
 MODEL void *malloc(size_t size) { return heap_object(size, UNINITIALISED); }
 
+/* Whether so many bytes cannot be counted. The size is a constant nearly always, and so is the quotient. */
+static int is_too_much(size_t count, size_t size) { return size && count > SIZE_MAX / size; }
+
 MODEL void *calloc(size_t count, size_t size) {
-    size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) return no_memory();
-    return heap_object(bytes, ZERO);
+    return is_too_much(count, size) ? no_memory() : heap_object(count * size, ZERO);
 }
 
 MODEL void free(void *object) { __bw_release(object); }
@@ -41,9 +42,7 @@ MODEL void *realloc(void *object, size_t size) {
 }
 
 MODEL void *reallocarray(void *object, size_t count, size_t size) {
-    size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) return no_memory();
-    return realloc(object, bytes);
+    return is_too_much(count, size) ? no_memory() : realloc(object, count * size);
 }
 
 static int is_power_of_two(size_t number) { return number && !(number & (number - 1)); }
