@@ -22,7 +22,8 @@ fn check_inputs(text: &str, expected: Expect) {
     let mut found = String::new();
     for function in unit.map.functions.values() {
         let inputs = function.inputs.iter().map(|input| format!("{}: {}", input.name, type_text(&unit, input.type_id)));
-        let driver = function.driver.as_ref().err().map_or(String::new(), |reason| format!(" no driver: {}", reason.reason()));
+        let driver =
+            function.driver.as_ref().err().map_or(String::new(), |reason| format!(" no driver: {}", reason.reason()));
         writeln!(found, "{}({}){driver}", function.name, inputs.collect::<Vec<_>>().join(", ")).unwrap();
     }
     expected.assert_eq(&without_places(&found));

@@ -520,6 +520,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             return;
         }
         self.counters.accepted += 1;
+        self.note_taken(&path.events);
         let fresh = self.note_goals(&path, budget, on_goals);
         self.note_cut(&path, &model);
         if self.is_worth_keeping(&path, &fresh) {

@@ -153,6 +153,27 @@ impl Comparison<'_> {
         for (key, outcome) in outcomes {
             self.compare(function, &key, &outcome);
         }
+        if let Some(measured) = measured.filter(|_| self.all_returned()) {
+            self.statements(function, measured);
+        }
+    }
+
+    /// A statement that is called covered lies in code that llvm-cov saw run. The converse says nothing: a call may not
+    /// return to the statements behind it, which are one region with it.
+    fn statements(&mut self, function: FunctionId, measured: &FunctionCoverage) {
+        let covered = self.shown.report.goals.iter().filter(|report| {
+            let Goal { criterion, function: of, .. } = &report.goal;
+            let is_claimed = matches!(report.verdict, Verdict::Covered { .. });
+            *criterion == Criterion::Statement && *of == function && is_claimed
+        });
+        for report in covered {
+            let Place { file, line, column } = report.goal.place;
+            let path = absolute(&self.map.files[file].path);
+            if measured.count_at(&path, (line, column)) == Some(0) {
+                let place = format!("{}:{line}:{column}", path.display());
+                self.disagree(function, format!("{place}: covered by the marker log, not by llvm-cov"));
+            }
+        }
     }
 
     fn key(&self, goal: &Goal) -> Key {

@@ -44,7 +44,8 @@ pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Tr
         PathEnd::Exited { .. } => TraceEnd::Exited,
         _ => TraceEnd::Stopped,
     };
-    Trace { calls, events: &path.events, readings: &path.readings, before_unit: path.events_before_unit, end }
+    let (before_unit, up_to_end) = (path.events_before_unit, path.events_up_to_end);
+    Trace { calls, events: &path.events, readings: &path.readings, before_unit, up_to_end, end }
 }
 
 fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observation) -> Trace<'a> {
@@ -61,7 +62,8 @@ fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observatio
         true => &native.readings[..native.readings.len().min(path.readings.len())],
         false => &native.readings,
     };
-    Trace { calls, events, readings, before_unit: path.events_before_unit, end }
+    let (before_unit, up_to_end) = (path.events_before_unit, path.events_up_to_end);
+    Trace { calls, events, readings, before_unit, up_to_end, end }
 }
 
 /// How many events of a native run count: where a value that was never written decides, another build takes other ways.

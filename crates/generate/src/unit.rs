@@ -186,14 +186,14 @@ impl<'a> Unit<'_, 'a> {
         why: &NoDriver,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<FunctionReport, Trouble> {
-        let Subject { program, routes, structure, .. } = self.place.subject;
+        let Subject { program, routes, .. } = self.place.subject;
         let trouble = self.without_driver(why.reason().to_owned());
         let hosts = hosts::hosts(&program.map, routes, self.goals_of);
-        // Criteria on whole traces follow them from the function whose goals they are.
         if ledger.is_empty() && !trouble.fault_of_input {
             return Ok(FunctionReport { trouble: None, ..troubled(self.goals_of, ledger, trouble) });
         }
-        if hosts.is_empty() || trouble.fault_of_input || structure.is_some() {
+        // A path begins at the entry of the function whose goal it is.
+        if hosts.is_empty() || trouble.fault_of_input || ledger.wants_paths() {
             return Err(trouble);
         }
         self.guarded(ledger, started, name, &hosts, on_progress)

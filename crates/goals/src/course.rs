@@ -19,7 +19,23 @@ pub struct Trace<'a> {
     pub readings: &'a [Reading],
     /// How many of them come before the call of the unit under test.
     pub before_unit: usize,
+    /// How many there were when the call of the unit was over, where something may come behind it.
+    pub up_to_end: Option<usize>,
     pub end: TraceEnd,
+}
+
+impl Trace<'_> {
+    /// The events of the functions that the test calls. Where that is one, what came before it made objects for it, and what
+    /// comes behind is their end.
+    fn events_followed(&self) -> &[Event] {
+        match self.calls {
+            [_] => {
+                let end = self.up_to_end.unwrap_or(self.events.len()).min(self.events.len());
+                self.events.get(self.before_unit..end).unwrap_or_default()
+            }
+            _ => self.events,
+        }
+    }
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -108,9 +124,10 @@ enum Progress {
 impl Graphs {
     /// Follows a trace as far as it can be followed.
     pub fn follow(&self, trace: &Trace<'_>) -> Course {
+        let events = trace.events_followed();
         let mut follower = Follower {
             graphs: self,
-            events: trace.events,
+            events,
             end: trace.end,
             next_event: 0,
             stack: Vec::new(),
@@ -125,7 +142,7 @@ impl Graphs {
             }
         }
         let Follower { mut course, certain, in_doubt, next_event, .. } = follower;
-        course.lost |= next_event < trace.events.len();
+        course.lost |= next_event < events.len();
         course.certain = if in_doubt || course.lost { certain } else { course.steps.len() };
         course
     }

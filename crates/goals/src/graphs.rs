@@ -120,7 +120,9 @@ impl Graph {
         let mut callees = HashSet::new();
         for call in &function.calls {
             let callee = callee(map, call, by_name);
-            nodes[call.node.index()].calls.push(callee);
+            // What runs without standing in the text may not run at all, and elsewhere than where it is noted.
+            let followed = if call.certain { callee } else { Callee::Opaque };
+            nodes[call.node.index()].calls.push(followed);
             if let Callee::Function(callee) = callee {
                 callees.insert(callee);
             }

@@ -27,6 +27,18 @@ pub struct FunctionCoverage {
     /// The first is the file of its body, the others those of its macros.
     pub filenames: Vec<PathBuf>,
     pub branches: Vec<BranchCount>,
+    /// Code whose statements run equally often, as far as llvm-cov knows; a part may be another region.
+    pub regions: Vec<RegionCount>,
+}
+
+/// A piece of code and how often it ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegionCount {
+    pub file: PathBuf,
+    /// Line and column of the first character, and behind the last.
+    pub start: (u32, u32),
+    pub end: (u32, u32),
+    pub count: u64,
 }
 
 /// A branch region and how often each of its outcomes was taken.
@@ -78,6 +90,28 @@ impl FunctionCoverage {
                 _ => self.merge_branch(branch),
             }
         }
+        for (index, region) in other.regions.into_iter().enumerate() {
+            match self.regions.get_mut(index) {
+                Some(same) if same.is_at_place_of(&region) => same.count += region.count,
+                _ => self.merge_region(region),
+            }
+        }
+    }
+
+    fn merge_region(&mut self, region: RegionCount) {
+        let is_same = |own: &&mut RegionCount| own.is_at_place_of(&region);
+        match self.regions.iter_mut().find(is_same) {
+            Some(same) => same.count += region.count,
+            None => self.regions.push(region),
+        }
+    }
+
+    /// How often the code at a place ran: what its innermost region says.
+    pub fn count_at(&self, file: &Path, place: (u32, u32)) -> Option<u64> {
+        let around =
+            |region: &&RegionCount| region.start <= place && place < region.end && same_file(&region.file, file);
+        let innermost = |region: &&RegionCount| (region.start, std::cmp::Reverse(region.end));
+        self.regions.iter().filter(around).max_by_key(innermost).map(|region| region.count)
     }
 
     /// Instances may differ in which conditions are constant, so that places do not line up.
@@ -90,6 +124,17 @@ impl FunctionCoverage {
             None => self.branches.push(branch),
         }
     }
+}
+
+impl RegionCount {
+    fn is_at_place_of(&self, other: &RegionCount) -> bool {
+        self.file == other.file && (self.start, self.end) == (other.start, other.end)
+    }
+}
+
+fn same_file(left: &Path, right: &Path) -> bool {
+    let absolute = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    left == right || absolute(left) == absolute(right)
 }
 
 impl BranchCount {
@@ -184,8 +229,19 @@ impl ExportFunction {
         let filenames = self.filenames;
         let branches = self.branches.iter().filter_map(|branch| convert_branch(branch, &filenames)).collect();
         let (name, instances) = (plain_name(&self.name).to_string(), Vec::new());
-        FunctionCoverage { name, instances, entries: self.count, branches, filenames }
+        let regions = self.regions.iter().filter_map(|region| convert_region(region, &filenames)).collect();
+        FunctionCoverage { name, instances, entries: self.count, branches, regions, filenames }
     }
+}
+
+/// Regions of other kinds are expansions of macros, code that was skipped, and gaps between statements.
+const CODE: u64 = 0;
+
+fn convert_region(region: &[u64; 8], filenames: &[PathBuf]) -> Option<RegionCount> {
+    let [line, column, end_line, end_column, times, file, _, kind] = *region;
+    let file = filenames.get(file as usize).filter(|_| kind == CODE)?.clone();
+    let (start, end) = ((line as u32, column as u32), (end_line as u32, end_column as u32));
+    Some(RegionCount { file, start, end, count: count(times) })
 }
 
 fn convert_branch(branch: &[u64; 9], filenames: &[PathBuf]) -> Option<BranchCount> {

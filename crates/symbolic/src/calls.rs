@@ -76,7 +76,10 @@ impl<'p> Executor<'_, 'p> {
         frame.stack_objects.iter().for_each(|&object| self.memory.end_lifetime(object));
         frame.stack_objects.clear();
         self.top = frame.base;
-        let outs = frame.outs;
+        let (outs, left) = (frame.outs, frame.map_function);
+        if self.frames.len() == 1 && left == Some(self.session.function) && !self.is_before_unit() {
+            self.events_up_to_end.get_or_insert(self.events.len());
+        }
         self.base = self.frames.last().map_or(0, |caller| caller.base);
         outs
     }

@@ -69,6 +69,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub calls_to_come: u32,
     /// How many events came before the call under test.
     pub events_before_unit: usize,
+    /// How many there were when the call under test was over.
+    pub events_up_to_end: Option<usize>,
     /// Standard input and the streams that the test gives; what is read is the one selected.
     pub input: Streams,
     /// Streams that the program opened for writing, and those that it closed.
@@ -144,6 +146,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             calling: session.function,
             calls_to_come: 0,
             events_before_unit: 0,
+            events_up_to_end: None,
             input: Streams::default(),
             opened: Vec::new(),
             closed: Vec::new(),
@@ -175,6 +178,7 @@ impl<'s, 'p> Executor<'s, 'p> {
                 true => self.events.len(),
                 false => self.events_before_unit,
             },
+            events_up_to_end: self.events_up_to_end,
             events: self.events,
             end,
             end_positions,

@@ -23,6 +23,8 @@ pub struct Path {
     pub events: Vec<Event>,
     /// How many of its events come before the call under test: of earlier calls and of preconditions.
     pub events_before_unit: usize,
+    /// How many there were when the call under test was over: what comes behind is the end of objects that the test made.
+    pub events_up_to_end: Option<usize>,
     pub end: PathEnd,
     /// Where the functions on the call stack stood when it ended, innermost last.
     pub end_positions: Rc<[Position]>,

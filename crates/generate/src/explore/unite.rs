@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use branchwise_program::map::Event;
+use branchwise_program::map::{Event, MarkerKind};
+use branchwise_program::{FunctionId, MarkerId};
 use branchwise_search::{Branch, Guidance, Position};
 use branchwise_symbolic::{PendingUnion, Quest, RunLimits, Union, UnionLimits, UnionObstacle, UnionObstacleKind};
 
@@ -45,6 +46,8 @@ pub(super) struct Uniting<'p> {
     /// Not before this part of the budget is spent, nor if single paths have found something since that many steps.
     go_on_at: f64,
     left_off_at: u64,
+    /// Outcomes that some path took, where goals are more than outcomes: the others are steps on the way to them.
+    taken: HashSet<Event>,
     /// Outcomes to which models did not lead that should have.
     diverged: Vec<Event>,
     /// What limits the conclusions from it.
@@ -59,7 +62,28 @@ impl Exploration<'_, '_> {
         let paused = || budget.spent() >= uniting.go_on_at && self.last_progress <= uniting.left_off_at;
         let again = || budget.settings.strategy == Strategy::Hybrid && uniting.rest.is_some() && paused();
         let due = !uniting.begun || again();
-        !budget.settings.strategy.is_path_by_path() && due && self.is_stalled(budget) && self.has_open_outcomes()
+        let wanted = || self.has_open_outcomes() || !self.stepping_stones().is_empty();
+        !budget.settings.strategy.is_path_by_path() && due && self.is_stalled(budget) && wanted()
+    }
+
+    /// Remembers the outcomes of a path.
+    pub(super) fn note_taken(&mut self, events: &[Event]) {
+        if !self.ledger.open_are_events() {
+            self.uniting.taken.extend(events);
+        }
+    }
+
+    /// Outcomes that no path took yet, of functions with goals that single outcomes do not reach (a statement, a pair of
+    /// tests): the goals may lie behind them.
+    fn stepping_stones(&self) -> HashSet<Event> {
+        let map = &self.session.program.map;
+        let open = self.ledger.goals().filter(|(id, goal)| self.ledger.is_open(*id) && !goal.is_an_event());
+        let functions: HashSet<FunctionId> = open.map(|(_, goal)| goal.function).collect();
+        let markers = functions.into_iter().flat_map(|function| &map.functions[function].markers);
+        let outcomes =
+            |marker: MarkerId| (0..map.markers[marker].outcomes()).map(move |outcome| Event { marker, outcome });
+        let all = markers.copied().filter(|&marker| !matches!(map.markers[marker].kind, MarkerKind::Handler));
+        all.flat_map(outcomes).filter(|event| !self.uniting.taken.contains(event)).collect()
     }
 
     /// Single paths do not get on.
@@ -103,7 +127,9 @@ impl Exploration<'_, '_> {
         };
         let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
         let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
-        let quest = Quest { watched: self.open_outcomes(), matters: &matters, solver: &mut solver };
+        let (wanted, stones) = (self.open_outcomes(), self.stepping_stones());
+        let watched = wanted.union(&stones).copied().collect();
+        let quest = Quest { watched, matters: &matters, solver: &mut solver };
         let Some((union, rest)) = self.session.unite(rest, quest, &limits) else { return };
         self.uniting.rest = rest.filter(|rest| rest.fits(&limits));
         budget.steps += solver.statistics().total() + union.work.steps / OPERATIONS_PER_STEP;
@@ -111,7 +137,8 @@ impl Exploration<'_, '_> {
         self.counters.refuted += union.work.refuted;
         let mut limitations = self.limitations_of(&union, budget);
         for (event, model) in union.reached {
-            if self.ledger.would_help(event) {
+            let is_new_step = stones.contains(&event) && !self.uniting.taken.contains(&event);
+            if is_new_step || self.ledger.would_help(event) {
                 self.execute(model, true, budget, on_goals);
             }
             if self.ledger.would_help(event) {
@@ -123,7 +150,7 @@ impl Exploration<'_, '_> {
             limitations.add(ObstacleKind::Diverged, branch, &[]);
         }
         self.uniting.settled = self.settles(&limitations);
-        self.uniting.limitations = Some(limitations);
+        self.uniting.limitations = (!wanted.is_empty()).then_some(limitations);
     }
 
     /// Whether nothing but bounds keeps it from deciding all goals that are still open.
