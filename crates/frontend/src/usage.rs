@@ -79,6 +79,9 @@ fn hidden(function: Cursor<'_>, is_instance: bool, opens_classes: bool) -> Optio
         _ if of_class && !function.is_public() && !opens_classes => {
             return Some("it is not public: what calls it is tested");
         }
+        _ if of_class && !opens_classes && !function.semantic_parent().is_some_and(observers::is_open) => {
+            return Some("its class is not public: what uses it is tested");
+        }
         CXCursor_Constructor if function.semantic_parent().is_some_and(Cursor::is_abstract_record) => {
             return Some("its class is abstract: what constructs a derived class is tested");
         }
@@ -313,6 +316,13 @@ impl<'u> Maker<'_, 'u> {
             return Ok(moved(if reference { format!("*{value}") } else { value }));
         }
         let pointed = (target.kind() == CXType_Pointer).then(|| target.pointee().canonical());
+        if let Some((to, kind)) = pointed.filter(|_| !reference).and_then(|to| Some((to, standard(to)?))) {
+            // A function that looks whether there is one goes one way only.
+            self.usage.never_done.insert(format!("a null pointer for {name}"));
+            self.usage.constructed.insert(spelled(to));
+            let object = self.of_library(to, &kind, name, depth)?;
+            return Ok(format!("{{&{object}}}"));
+        }
         if let Some(kind) = standard(target) {
             if reference {
                 // Two of them could be one object.
