@@ -254,14 +254,14 @@ fn compare_mcdc(path: &Path, suite: &Suite, export: &Json, compared: &mut Compar
                 compared.leave_out("other conditions");
                 continue;
             }
-            if inside.iter().any(|goal| goal["verdict"] == "unknown") {
-                compared.leave_out("unknown to us");
-                continue;
-            }
             compared.decisions += 1;
-            compared.conditions += theirs.len();
-            let ours: Vec<bool> = inside.iter().map(|goal| goal["verdict"] == "covered").collect();
-            if ours != theirs {
+            let verdict = |goal: &Json| goal["verdict"].as_str().unwrap_or_default().to_owned();
+            let decided = |(goal, _): &(&&Json, &bool)| verdict(goal) != "unknown";
+            let known: Vec<(&&Json, &bool)> = inside.iter().zip(&theirs).filter(decided).collect();
+            compared.conditions += known.len();
+            (known.len()..theirs.len()).for_each(|_| compared.leave_out("a condition unknown to us"));
+            if known.iter().any(|(goal, shown)| (verdict(goal) == "covered") != **shown) {
+                let ours: Vec<String> = inside.iter().map(|goal| verdict(goal)).collect();
                 let place = format!("{}:{}:{}", path.display(), from.0, from.1);
                 compared.differences.push(format!("{place}: ours {ours:?}, llvm-cov {theirs:?}"));
             }
