@@ -74,6 +74,7 @@ pub(crate) fn analyse(
         set_statics: source.set_statics,
         instances: source.instances.to_vec(),
         instance_lines: Vec::new(),
+        instance_places: Vec::new(),
         headers: "",
         relations,
     };
@@ -103,6 +104,8 @@ struct Job<'a> {
     /// Instances of templates that the user names or that the program uses, and the lines that declare them here.
     instances: Vec<String>,
     instance_lines: Vec<Option<String>>,
+    /// Where the bodies of their templates begin, where that is known.
+    instance_places: Vec<Option<coverage::LineColumn>>,
     /// Lines that include what tests need and the user's file may not.
     headers: &'static str,
     /// Comparisons have probes.
@@ -150,7 +153,7 @@ impl Job<'_> {
             callees: Callees::of_unit(&functions, &marked.root().children()),
             derived: Derived::default(),
             class_text: String::new(),
-            instances: instances::declared(&self.instances, &marked.root().children()),
+            instances: instances::declared(&self.instances, &self.instance_places, &marked.root().children()),
             usable: UsableConstructors::new(),
         };
         unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
@@ -199,9 +202,11 @@ impl Job<'_> {
             return Ok(());
         }
         let regions = self.coverage(functions)?;
-        let used = instances::used(functions, regions.keys(), &self.instances);
+        let used = instances::used(functions, &regions, &self.instances);
         let first = self.instances.len();
         let lines = instances::declarations_of_used(first, &used, |line| self.compiles(line));
+        self.instance_places = vec![None; first];
+        self.instance_places.extend(used.iter().map(|used| used.at));
         self.instances.extend(used.into_iter().map(|used| used.text));
         self.instance_lines.extend(lines);
         Ok(())

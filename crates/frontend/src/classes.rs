@@ -164,6 +164,16 @@ pub(crate) fn changing_methods(class: Cursor<'_>) -> Vec<Cursor<'_>> {
     methods
 }
 
+/// The same that are templates, its own; a constructor is none of them.
+pub(crate) fn changing_templates(class: Cursor<'_>) -> Vec<Cursor<'_>> {
+    let changes = |member: &Cursor<'_>| {
+        let changing = !member.is_static_method() && !member.is_const_method();
+        let named = ![class.spelling().as_str(), "operator="].contains(&member.spelling().as_str());
+        member.kind() == CXCursor_FunctionTemplate && member.is_public() && changing && named
+    };
+    class.children().into_iter().filter(changes).collect()
+}
+
 /// Public methods of a kind that nothing hides.
 fn collect<'u>(
     class: Cursor<'u>,

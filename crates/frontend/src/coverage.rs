@@ -67,6 +67,11 @@ impl FunctionRegions {
         }
     }
 
+    /// Where its body begins.
+    pub fn start(&self) -> Option<LineColumn> {
+        self.pieces.first().map(|(start, _)| *start)
+    }
+
     /// The places that lead to a region, from the function's file inwards, and the region's own. Their
     /// lexicographical order is the order of the fully expanded text.
     fn path(&self, branch: &Branch) -> Vec<LineColumn> {

@@ -4,12 +4,13 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use branchwise_program::library::readable;
+use branchwise_program::library::{readable, signature};
 use clang_sys::*;
 
 use crate::clang::{ClangType, Cursor, presumed_location};
+use crate::coverage::{FunctionRegions, LineColumn};
 use crate::functions::{Named, is_method, qualified};
 
 /// How generated text knows them.
@@ -35,43 +36,73 @@ pub(crate) struct Instance<'a, 'u> {
     /// As the user wrote it, or as the program's symbols tell.
     pub text: &'a str,
     of: ClangType<'u>,
+    /// Where the body of its template begins, where that is known.
+    at: Option<LineColumn>,
 }
 
 /// What the compiler makes of the texts: the lines that declare those that this unit has, one for each text.
 pub(crate) fn declarations(texts: &[String], compiles: impl Fn(&str) -> bool) -> Vec<Option<String>> {
     let line = |(number, text): (usize, &String)| {
-        let (function, class) = (declaration(number, text, false), declaration(number, text, true));
+        let named = |is_class| Used { text: text.clone(), at: None, is_class, cast: None };
+        let (function, class) = (declaration(number, &named(false)), declaration(number, &named(true)));
         let known = alias(&class);
         [function, class, known].into_iter().find(|line| compiles(line))
     };
     texts.iter().enumerate().map(line).collect()
 }
 
-/// Templates among the user's functions, and classes that are templates, by their names, and whether they are classes.
-/// Overloads are left out: a name with arguments would not say which is meant. So are members of classes, which may not be
-/// named from outside.
-fn templates(functions: &[Named<'_>]) -> BTreeMap<String, bool> {
+/// A template of the user's.
+struct Template {
+    name: String,
+    kind: TemplateKind,
+    from: LineColumn,
+    to: LineColumn,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum TemplateKind {
+    Class,
+    /// A function; where others have its name, only its type tells which is meant.
+    Function {
+        overloaded: bool,
+        of_class: bool,
+    },
+}
+
+/// Function templates, and classes that are templates. Members of templates are left out, and classes inside classes, which
+/// may not be named from outside.
+fn templates(functions: &[Named<'_>]) -> Vec<Template> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for function in functions {
         *uses.entry(qualified(function.cursor)).or_default() += 1;
     }
-    let template = |function: &Named<'_>| match function.cursor.kind() {
-        CXCursor_FunctionTemplate if !is_member(function.cursor) => {
-            Some((qualified(function.cursor), false)).filter(|(name, _)| uses[name] == 1)
+    let template = |function: &Named<'_>| {
+        let cursor = function.cursor;
+        let ((_, line, column), (_, last, end)) = (presumed_location(cursor.start()), presumed_location(cursor.end()));
+        let (from, to) = ((line, column), (last, end));
+        match cursor.kind() {
+            CXCursor_FunctionTemplate if !is_member_of(cursor, &TEMPLATES) => {
+                let name = qualified(cursor);
+                let kind =
+                    TemplateKind::Function { overloaded: uses[&name] > 1, of_class: is_member_of(cursor, &CLASSES) };
+                Some(Template { name, kind, from, to })
+            }
+            kind if is_method(kind) => {
+                let class = cursor.semantic_parent().filter(|class| class.kind() == CXCursor_ClassTemplate)?;
+                let outside = !is_member_of(class, &CLASSES) && !is_member_of(class, &TEMPLATES);
+                outside.then(|| Template { name: qualified(class), kind: TemplateKind::Class, from, to })
+            }
+            _ => None,
         }
-        kind if is_method(kind) => {
-            let class = function.cursor.semantic_parent()?;
-            (class.kind() == CXCursor_ClassTemplate && !is_member(class)).then(|| (qualified(class), true))
-        }
-        _ => None,
     };
     functions.iter().filter_map(template).collect()
 }
 
-fn is_member(cursor: Cursor<'_>) -> bool {
-    let classes =
-        [CXCursor_ClassDecl, CXCursor_StructDecl, CXCursor_ClassTemplate, CXCursor_ClassTemplatePartialSpecialization];
-    cursor.semantic_parent().is_some_and(|scope| classes.contains(&scope.kind()))
+const CLASSES: [CXCursorKind; 2] = [CXCursor_ClassDecl, CXCursor_StructDecl];
+const TEMPLATES: [CXCursorKind; 2] = [CXCursor_ClassTemplate, CXCursor_ClassTemplatePartialSpecialization];
+
+fn is_member_of(cursor: Cursor<'_>, kinds: &[CXCursorKind]) -> bool {
+    cursor.semantic_parent().is_some_and(|scope| kinds.contains(&scope.kind()))
 }
 
 pub(crate) fn has_templates(functions: &[Named<'_>]) -> bool {
@@ -81,14 +112,20 @@ pub(crate) fn has_templates(functions: &[Named<'_>]) -> bool {
 /// An instance that the program uses.
 pub(crate) struct Used {
     pub text: String,
+    /// Where the body of its template begins, of a function.
+    pub at: Option<LineColumn>,
     is_class: bool,
+    /// The type by which one of several is meant.
+    cast: Option<String>,
 }
 
 /// The lines that declare an instance; of a class, all its members.
-fn declaration(number: usize, text: &str, is_class: bool) -> String {
-    match is_class {
-        true => format!("using {ALIAS}{number} = {text};\ntemplate class {text};\n"),
-        false => format!("using {ALIAS}{number} = decltype(&{text});\n"),
+fn declaration(number: usize, used: &Used) -> String {
+    let Used { text, is_class, cast, .. } = used;
+    match (is_class, cast) {
+        (true, _) => format!("using {ALIAS}{number} = {text};\ntemplate class {text};\n"),
+        (false, None) => format!("using {ALIAS}{number} = decltype(&{text});\n"),
+        (false, Some(cast)) => format!("using {ALIAS}{number} = decltype(static_cast<{cast}>(&{text}));\n"),
     }
 }
 
@@ -100,27 +137,41 @@ fn alias(declaration: &str) -> String {
 
 /// For each template of the user's of which no instance is named the shortest of those that the program has, by the names of
 /// its symbols.
-pub(crate) fn used<'s>(
-    functions: &[Named<'_>],
-    symbols: impl Iterator<Item = &'s String>,
-    named: &[String],
-) -> Vec<Used> {
+pub(crate) fn used(functions: &[Named<'_>], regions: &HashMap<String, FunctionRegions>, named: &[String]) -> Vec<Used> {
     let mut templates = templates(functions);
-    templates.retain(|template, _| !named.iter().any(|instance| names(instance, template)));
-    let mut shortest: BTreeMap<String, String> = BTreeMap::new();
-    for symbol in symbols {
+    templates.retain(|template| !named.iter().any(|instance| names(instance, &template.name)));
+    let mut shortest: BTreeMap<(String, Option<LineColumn>), Used> = BTreeMap::new();
+    for (symbol, regions) in regions {
         let name = without_casts(&readable(symbol));
-        for instance in [Some(&*name), class_of(&name)].into_iter().flatten() {
-            let stem = without_arguments(instance);
-            if instance.ends_with('>') && templates.contains_key(&stem) && can_be_written(instance) {
-                let known = shortest.entry(stem).or_insert_with(|| instance.to_owned());
-                if (instance.len(), instance) < (known.len(), known.as_str()) {
-                    *known = instance.to_owned();
-                }
+        let found = templates.iter().filter_map(|template| template.instance(symbol, &name, regions.start()?));
+        for used in found {
+            let key = (without_arguments(&used.text), used.at);
+            let is_shorter = |known: &Used| (used.text.len(), &used.text) < (known.text.len(), &known.text);
+            if shortest.get(&key).is_none_or(is_shorter) {
+                shortest.insert(key, used);
             }
         }
     }
-    shortest.into_iter().map(|(stem, text)| Used { text, is_class: templates[&stem] }).collect()
+    shortest.into_values().collect()
+}
+
+impl Template {
+    /// The instance that a symbol with this name belongs to, whose body begins there.
+    fn instance(&self, symbol: &str, name: &str, at: LineColumn) -> Option<Used> {
+        let (text, cast) = match self.kind {
+            TemplateKind::Class => (class_of(name)?, None),
+            TemplateKind::Function { .. } if !(self.from..self.to).contains(&at) => return None,
+            TemplateKind::Function { overloaded: false, .. } => (name, None),
+            TemplateKind::Function { overloaded: true, of_class } => {
+                let (result, parameters) = signature(symbol)?;
+                let class = class_of(name).filter(|_| of_class).map_or(String::new(), |class| format!("{class}::"));
+                (name, Some(format!("{result} ({class}*){parameters}")))
+            }
+        };
+        let is_class = self.kind == TemplateKind::Class;
+        let fits = text.ends_with('>') && without_arguments(text) == self.name && can_be_written(text);
+        fits.then(|| Used { text: text.to_owned(), at: (!is_class).then_some(at), is_class, cast })
+    }
 }
 
 /// A template, or a method of one.
@@ -194,7 +245,7 @@ pub(crate) fn declarations_of_used(
     used: &[Used],
     compiles: impl Fn(&str) -> bool,
 ) -> Vec<Option<String>> {
-    let line = |(number, used): (usize, &Used)| declaration(first + number, &used.text, used.is_class);
+    let line = |(number, used): (usize, &Used)| declaration(first + number, used);
     let lines: Vec<String> = used.iter().enumerate().map(line).collect();
     if compiles(&lines.concat()) {
         return lines.into_iter().map(Some).collect();
@@ -210,20 +261,26 @@ pub(crate) fn declarations_of_used(
 pub(crate) fn kept(texts: &[String], declarations: &[Option<String>]) -> String {
     let line = |(number, (text, declared)): (usize, (&String, &Option<String>))| match declared {
         Some(line) if line.contains("template class") => format!("template class {text};\n"),
-        Some(line) if line.contains("decltype(&") => {
-            format!("__attribute__((used)) static const auto __bw_keep_{number} = &{text};\n")
-        }
-        _ => String::new(),
+        Some(line) => match line.split_once("decltype(").and_then(|(_, rest)| rest.strip_suffix(");\n")) {
+            Some(pointer) => format!("__attribute__((used)) static const auto __bw_keep_{number} = {pointer};\n"),
+            None => String::new(),
+        },
+        None => String::new(),
     };
     texts.iter().zip(declarations).enumerate().map(line).collect()
 }
 
 /// The instances that were declared, as the parsed unit knows them.
-pub(crate) fn declared<'a, 'u>(texts: &'a [String], declarations: &[Cursor<'u>]) -> Vec<Instance<'a, 'u>> {
+pub(crate) fn declared<'a, 'u>(
+    texts: &'a [String],
+    places: &[Option<LineColumn>],
+    declarations: &[Cursor<'u>],
+) -> Vec<Instance<'a, 'u>> {
     let aliases = declarations.iter().filter(|cursor| cursor.kind() == CXCursor_TypeAliasDecl);
     let instance = |alias: &Cursor<'u>| {
         let number: usize = alias.spelling().strip_prefix(ALIAS)?.parse().ok()?;
-        Some(Instance { text: texts.get(number)?, of: alias.clang_type().canonical() })
+        let at = places.get(number).copied().flatten();
+        Some(Instance { text: texts.get(number)?, of: alias.clang_type().canonical(), at })
     };
     aliases.filter_map(instance).collect()
 }
@@ -258,15 +315,18 @@ pub(crate) enum Called<'u> {
     Function(ClangType<'u>),
     /// A method of a class of this type.
     Method(ClangType<'u>),
+    /// A method of this type that is a template itself.
+    Member(ClangType<'u>),
 }
 
 impl<'u> Instance<'_, 'u> {
     /// The instance of a function template, or of a method of a class template.
     pub fn called(self, template: Cursor<'u>) -> Option<Called<'u>> {
         let is_named = |cursor: Cursor<'u>| names(self.text, &qualified(cursor));
-        if self.of.kind() == CXType_Pointer {
-            let fits = template.kind() == CXCursor_FunctionTemplate && is_named(template);
-            return fits.then(|| Called::Function(self.of.pointee().canonical()));
+        if let kind @ (CXType_Pointer | CXType_MemberPointer) = self.of.kind() {
+            let fits = template.kind() == CXCursor_FunctionTemplate && is_named(template) && self.is_of(template);
+            let of = self.of.pointee().canonical();
+            return fits.then_some(if kind == CXType_Pointer { Called::Function(of) } else { Called::Member(of) });
         }
         let class = template.semantic_parent()?;
         if !is_method(template.kind()) || class.kind() != CXCursor_ClassTemplate || !is_named(class) {
@@ -274,4 +334,16 @@ impl<'u> Instance<'_, 'u> {
         }
         Some(Called::Method(self.of))
     }
+
+    /// Whether it was made from this text, as far as that is known.
+    fn is_of(self, template: Cursor<'u>) -> bool {
+        let ((_, line, column), (_, last, end)) =
+            (presumed_location(template.start()), presumed_location(template.end()));
+        self.at.is_none_or(|at| (line, column) <= at && at < (last, end))
+    }
+}
+
+/// The part of a member's name behind its class.
+pub(crate) fn member_name(text: &str) -> &str {
+    class_of(text).map_or(text, |class| &text[class.len() + 2..])
 }

@@ -18,7 +18,7 @@ use crate::containers::{is_copied, spelled, standard};
 use crate::ctypes::Types;
 use crate::drivers::{observable_result, variable_of};
 use crate::functions::{is_method, qualified};
-use crate::instances::{Called, Instance};
+use crate::instances::{Called, Instance, member_name};
 use crate::objects::{Concrete, Factory, Hidden, Known, Making, Returns};
 use crate::observers;
 
@@ -120,7 +120,7 @@ fn usage_of<'u>(
     let (call, result) = match called {
         Some((text, Called::Function(of))) => {
             maker.usage.instance = Some(text.to_owned());
-            let call = format!("{text}({})", maker.arguments_of(function, of)?);
+            let call = format!("{text}({})", maker.arguments_of(function, of, DEEPEST)?);
             (call, of.function_result())
         }
         Some((text, Called::Method(of))) => {
@@ -129,6 +129,10 @@ fn usage_of<'u>(
             let call = maker.method(function, (&itself, of))?;
             maker.substituted = itself.arguments;
             (call, maker.substitute(function.result_type()))
+        }
+        Some((text, Called::Member(of))) => {
+            maker.usage.instance = Some(text.to_owned());
+            (maker.member_template(function, text, of)?, of.function_result())
         }
         None => (maker.call(function)?, function.result_type()),
     };
@@ -218,16 +222,28 @@ impl<'u> Maker<'_, 'u> {
     }
 
     /// The arguments of an instance of a function template, by the names of its parameters.
-    fn arguments_of(&mut self, template: Cursor<'u>, of: ClangType<'u>) -> Result<String, String> {
+    fn arguments_of(&mut self, template: Cursor<'u>, of: ClangType<'u>, depth: usize) -> Result<String, String> {
         let named: Vec<Cursor<'u>> =
             template.children().into_iter().filter(|child| child.kind() == CXCursor_ParmDecl).collect();
         let mut arguments = Vec::new();
         for (index, declared) in of.function_parameters().into_iter().enumerate() {
             let name = named.get(index).map(|parameter| parameter.spelling()).filter(|name| !name.is_empty());
             let name = name.unwrap_or_else(|| format!("argument_{}", index + 1));
-            arguments.push(self.argument(&name, declared, DEEPEST)?);
+            arguments.push(self.argument(&name, declared, depth)?);
         }
         Ok(arguments.join(", "))
+    }
+
+    /// A call of a method that is a template, as the instance with this name and type.
+    fn member_template(&mut self, method: Cursor<'u>, text: &str, of: ClangType<'u>) -> Result<String, String> {
+        let class = method.semantic_parent().ok_or("its class is not known")?;
+        let of_unit = if class.is_abstract_record() { self.concrete(class) } else { vec![Concrete::itself(class)] };
+        let object = self.object_of(&of_unit, &classes::variable(class), DEEPEST, Known::exactly(class))?;
+        if !method.is_const_method() {
+            self.changed.push((object, class.clang_type()));
+        }
+        let arguments = self.arguments_of(method, of, DEEPEST)?;
+        Ok(format!("{{@{object}}}.{}({arguments})", member_name(text)))
     }
 
     /// A call of a method of a class, which has this type.
@@ -602,21 +618,45 @@ impl<'u> Maker<'_, 'u> {
                 Err(_) => drop(self.usage.left_out.insert(qualified(method))),
             }
         }
+        for template in classes::changing_templates(class) {
+            let made = self.attempt(|maker| maker.apart(true, |maker| maker.call_of_template(template, making)));
+            match made {
+                Ok((steps, ())) => ways.push(steps),
+                Err(_) => drop(self.usage.left_out.insert(qualified(template))),
+            }
+        }
         if !ways.is_empty() {
             self.usage.steps.push(Step::Calls(Calls { choice, ways }));
         }
+    }
+
+    /// The same of a method that is a template, as an instance that is known.
+    fn call_of_template(&mut self, template: Cursor<'u>, making: &Making) -> Result<(), String> {
+        let known = self.shop.instances.iter().find_map(|instance| match instance.called(template)? {
+            Called::Member(of) => Some((member_name(instance.text), of)),
+            Called::Function(_) | Called::Method(_) => None,
+        });
+        let (name, of) = known.ok_or("no instance is known")?;
+        let arguments = self.arguments_of(template, of, making.depth)?;
+        let call = format!("{}{name}({arguments})", making.member());
+        self.usage.steps.push(Step::Statement(statement(&call, template)));
+        Ok(())
     }
 
     fn call_of(&mut self, method: Cursor<'u>, making: &Making) -> Result<(), String> {
         let arguments = self.arguments(method, making.depth)?;
         let call = classes::call_text(method, &making.target(), &making.member(), &arguments);
         let call = call.ok_or("an operator that tests do not call")?;
-        let statement = match method.must_be_used() {
-            true => format!("static_cast<void>({call});"),
-            false => format!("{call};"),
-        };
-        self.usage.steps.push(Step::Statement(statement));
+        self.usage.steps.push(Step::Statement(statement(&call, method)));
         Ok(())
+    }
+}
+
+/// A call of which nobody uses the result.
+fn statement(call: &str, function: Cursor<'_>) -> String {
+    match function.must_be_used() {
+        true => format!("static_cast<void>({call});"),
+        false => format!("{call};"),
     }
 }
 

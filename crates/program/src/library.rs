@@ -14,6 +14,14 @@ pub fn readable(symbol: &str) -> Cow<'_, str> {
     }
 }
 
+/// What the symbol of a function template's instance says that it returns, and its parameters in parentheses.
+pub fn signature(symbol: &str) -> Option<(String, String)> {
+    let parsed = Symbol::new(symbol).ok()?;
+    let full = parsed.demangle(&DemangleOptions::new()).ok()?.replace("std::__cxx11::", "std::");
+    let (result, parameters) = full.split_once(&*readable(symbol))?;
+    Some((result.trim().to_owned(), parameters.to_owned()))
+}
+
 /// What reads and writes streams, sorted: part of `stdio.h`, and `read`.
 const STREAM_FUNCTIONS: [&str; 67] = [
     "_IO_getc",
