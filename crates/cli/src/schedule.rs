@@ -277,6 +277,8 @@ impl Schedule<'_> {
         }
         let stage = match opened {
             Ok(file) => Stage::Open(Arc::new(file)),
+            // An interrupt ends the compilers too: what they say then is about nothing.
+            Err(_) if self.interrupted() => Stage::Waiting,
             Err(error) => Stage::Done(Err(error)),
         };
         let mut state = self.state();

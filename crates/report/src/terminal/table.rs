@@ -25,7 +25,8 @@ pub fn table(files: &[FileReport], time: TableTime, style: Style) -> Vec<String>
         name: "total".to_owned(),
         totals: Totals::of_files(files),
         seconds: match time {
-            TableTime::Measured => rows.iter().map(|row| row.seconds).sum(),
+            // The sum of nothing is a negative zero.
+            TableTime::Measured => rows.iter().map(|row| row.seconds).sum::<f64>() + 0.0,
             TableTime::Fixed(seconds) => seconds,
         },
     };
