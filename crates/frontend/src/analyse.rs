@@ -120,9 +120,10 @@ impl Job<'_> {
         let checks = self.checks(&original)?;
         self.preprocessed.push_str(&checks.preprocessed);
         if self.language == Language::Cpp {
-            self.include_streams(&user_functions(&original.root().children()))?;
+            let functions = user_functions(&original.root().children());
+            self.include_streams(&functions)?;
             self.instance_lines = instances::declarations(&self.instances, |line| self.compiles(line));
-            self.add_used_instances(&user_functions(&original.root().children()))?;
+            self.add_used_instances(&functions)?;
             self.preprocessed += &instances::block(&self.instance_lines);
         }
         let name = PathBuf::from("branchwise-preprocessed.i");
@@ -309,8 +310,7 @@ impl Job<'_> {
 
 /// What a message of the compiler says, without its place.
 fn complaint(message: &str) -> String {
-    let text = message.split_once(" error: ").map_or(message, |(_, text)| text);
-    text.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
+    message.split_once(" error: ").map_or(message, |(_, text)| text).trim_end_matches('.').to_owned()
 }
 
 fn dialect(language: Language, function: Cursor<'_>, text: &str) -> Dialect {

@@ -186,6 +186,12 @@ impl<'u> Maker<'_, 'u> {
         self.objects = mark.objects;
     }
 
+    /// The number of an object that comes to be described.
+    fn next_object(&mut self) -> usize {
+        self.objects += 1;
+        self.objects - 1
+    }
+
     /// Does something as a whole or not at all.
     fn attempt<T>(&mut self, make: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         let mark = self.mark();
@@ -444,8 +450,7 @@ impl<'u> Maker<'_, 'u> {
         Known { class, may_be_null, holder, name: class_name }: Known<'u>,
     ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
-        let number = self.objects;
-        self.objects += 1;
+        let number = self.next_object();
         let calls_behind = of.len() == 1 && !may_be_null && holder.is_none();
         let making = |optional: bool, hidden: Option<Hidden>| {
             let holder = holder.clone();
@@ -565,8 +570,7 @@ impl<'u> Maker<'_, 'u> {
             let call = format!("{}::{}({arguments})", of.name, factory.function.spelling());
             Ok(match (&factory.returns, holder) {
                 (Returns::Smart(pointer), None) => {
-                    let number = maker.objects;
-                    maker.objects += 1;
+                    let number = maker.next_object();
                     let name = classes::variable(of.class);
                     maker.whole((number, &format!("{name}_pointer"), spelled(*pointer)), format!("({call})"));
                     (of.name.as_str(), format!("{{@{number}}}.get()"), true)
@@ -611,18 +615,11 @@ impl<'u> Maker<'_, 'u> {
         self.usage.called.insert(name);
         let choice = self.choice(format!("calls on {}", classes::variable(class)));
         let mut ways = Vec::new();
-        for method in classes::changing_methods(class) {
+        for method in classes::changing_methods(class).into_iter().chain(classes::changing_templates(class)) {
             let made = self.attempt(|maker| maker.apart(true, |maker| maker.call_of(method, making)));
             match made {
                 Ok((steps, ())) => ways.push(steps),
                 Err(_) => drop(self.usage.left_out.insert(qualified(method))),
-            }
-        }
-        for template in classes::changing_templates(class) {
-            let made = self.attempt(|maker| maker.apart(true, |maker| maker.call_of_template(template, making)));
-            match made {
-                Ok((steps, ())) => ways.push(steps),
-                Err(_) => drop(self.usage.left_out.insert(qualified(template))),
             }
         }
         if !ways.is_empty() {
@@ -644,6 +641,9 @@ impl<'u> Maker<'_, 'u> {
     }
 
     fn call_of(&mut self, method: Cursor<'u>, making: &Making) -> Result<(), String> {
+        if method.kind() == CXCursor_FunctionTemplate {
+            return self.call_of_template(method, making);
+        }
         let arguments = self.arguments(method, making.depth)?;
         let call = classes::call_text(method, &making.target(), &making.member(), &arguments);
         let call = call.ok_or("an operator that tests do not call")?;

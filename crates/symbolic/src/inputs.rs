@@ -294,12 +294,12 @@ impl Shape {
     }
 }
 
-/// The offsets of everything of type `inner` in an object of type `outer` at this offset.
 fn has_pair(pairs: &BTreeSet<(String, String)>, left: &str, right: &str) -> bool {
     let pair = |left: &str, right: &str| pairs.contains(&(left.to_string(), right.to_string()));
     pair(left, right) || pair(right, left)
 }
 
+/// The offsets of everything of type `inner` in an object of type `outer` at this offset.
 fn members(types: &TypeTable, outer: TypeId, inner: TypeId, at: u64, found: &mut Vec<u64>) {
     if outer == inner {
         found.push(at);

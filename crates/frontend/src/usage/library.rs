@@ -24,8 +24,7 @@ impl<'u> Maker<'_, 'u> {
         depth: usize,
     ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
-        let number = self.objects;
-        self.objects += 1;
+        let number = self.next_object();
         let class = spelled(of);
         match kind.clone() {
             Standard::Text => self.text((number, name, class), of.template_arguments()[0])?,
@@ -89,8 +88,7 @@ impl<'u> Maker<'_, 'u> {
 
     /// What a stream is made of that can be read: a string of its own.
     fn text_of_stream(&mut self, name: &str, character: ClangType<'u>) -> Result<String, String> {
-        let number = self.objects;
-        self.objects += 1;
+        let number = self.next_object();
         self.text((number, &format!("{name}_text"), "std::string".to_owned()), character)?;
         Ok(format!("({{@{number}}})"))
     }
