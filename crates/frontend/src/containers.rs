@@ -150,8 +150,8 @@ pub(crate) const STRING_STREAMS: &str = "#include <sstream>\n";
 pub(crate) fn takes_stream(function: Cursor<'_>) -> bool {
     let is_stream = |parameter: Cursor<'_>| {
         let of = parameter.clang_type().canonical();
-        let reference = matches!(of.kind(), CXType_LValueReference | CXType_RValueReference);
-        reference && matches!(standard(of.pointee().canonical()), Some(Standard::Stream { .. }))
+        let leads_there = matches!(of.kind(), CXType_LValueReference | CXType_RValueReference | CXType_Pointer);
+        leads_there && matches!(standard(of.pointee().canonical()), Some(Standard::Stream { .. }))
     };
     function.arguments().into_iter().any(is_stream)
 }

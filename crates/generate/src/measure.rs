@@ -1,12 +1,12 @@
 //! The suites measured by llvm-cov, and compared with what the marker logs say.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use branchwise_goals::{Criterion, Goal, Verdict, branch_goals};
 use branchwise_program::map::{Event, Map, MarkerKind, Place};
 use branchwise_program::{FunctionId, MarkerId};
-use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, Observation, ReplayError, TestCase};
+use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, Observation, ReplayError, TestCase, absolute};
 
 use crate::result::{Disagreement, FunctionReport, GoalReport, ReplaySummary, Test};
 use crate::settings::Scope;
@@ -232,8 +232,4 @@ fn count_regions(measured: &FunctionCoverage, outcomes: &mut BTreeMap<Key, Outco
             entry.covered_regions += u64::from(count > 0);
         }
     }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

@@ -106,10 +106,10 @@ impl FunctionCoverage {
         }
     }
 
-    /// How often the code at a place ran: what its innermost region says.
+    /// How often the code at a place of a file, by its absolute path, ran: what its innermost region says.
     pub fn count_at(&self, file: &Path, place: (u32, u32)) -> Option<u64> {
-        let around =
-            |region: &&RegionCount| region.start <= place && place < region.end && same_file(&region.file, file);
+        let is_there = |region: &RegionCount| region.file == file || absolute(&region.file) == file;
+        let around = |region: &&RegionCount| region.start <= place && place < region.end && is_there(region);
         let innermost = |region: &&RegionCount| (region.start, std::cmp::Reverse(region.end));
         self.regions.iter().filter(around).max_by_key(innermost).map(|region| region.count)
     }
@@ -132,9 +132,9 @@ impl RegionCount {
     }
 }
 
-fn same_file(left: &Path, right: &Path) -> bool {
-    let absolute = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    left == right || absolute(left) == absolute(right)
+/// A path that can be compared with those that llvm-cov prints.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 impl BranchCount {

@@ -23,7 +23,7 @@ pub use case::{
     Within,
 };
 pub use compile::{OtherObject, Sources};
-pub use coverage::{BranchCount, Coverage, FunctionCoverage};
+pub use coverage::{BranchCount, Coverage, FunctionCoverage, absolute};
 pub use error::ReplayError;
 pub use harness::{Harness, Limits};
 pub use sanitize::{SanitizedRun, SanitizerReport, Sanitizers};
