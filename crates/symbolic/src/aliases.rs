@@ -5,7 +5,7 @@
 use branchwise_program::TypeId;
 use branchwise_program::types::{TypeKind, TypeTable};
 
-use crate::executor::{Executor, Touchable};
+use crate::executor::{Executor, InUnion, Touchable};
 use crate::memory::Origin;
 use crate::value::ObjectId;
 
@@ -21,14 +21,21 @@ impl Executor<'_, '_> {
         self.note_alias(left, right, walks);
     }
 
-    /// Both of a pair were used and one was written.
+    /// Both of a pair were used and one was written. Of many ways, one notes it for all.
     pub(crate) fn note_aliases(&mut self) {
         let touched: Vec<(Touchable, bool)> =
             self.touched.iter().map(|(&what, touched)| (what, touched.written)).collect();
         for (index, &(left, left_written)) in touched.iter().enumerate() {
             for &(right, right_written) in &touched[index + 1..] {
-                if (left_written || right_written) && self.might_share(left, right) {
+                let known = |union: &InUnion| union.noted.contains(&(left, right));
+                if !(left_written || right_written) || self.union.as_ref().is_some_and(known) {
+                    continue;
+                }
+                if self.might_share(left, right) {
                     self.note_alias(left, right, false);
+                }
+                if let Some(union) = &mut self.union {
+                    union.noted.insert((left, right));
                 }
             }
         }

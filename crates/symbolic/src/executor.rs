@@ -100,10 +100,12 @@ pub(crate) struct InUnion {
     pub condition: Vec<TermId>,
     /// The alternatives at which execution stopped because no model leads.
     pub forked: Option<Vec<Alternative>>,
+    /// Pairs of which some way has noted that they might share an object.
+    pub noted: HashSet<(Touchable, Touchable)>,
 }
 
 /// What two pointers might both point to.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Touchable {
     Input(ShapeId),
     Global(GlobalId),

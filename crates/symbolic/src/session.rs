@@ -169,6 +169,15 @@ impl<'p> Session<'p> {
         self
     }
 
+    /// A session on the same unit with tests of the same kind, in which nothing is known yet. `None` never, as this one has
+    /// its driver.
+    pub fn afresh(&self, pointer_elements: u64) -> Option<Session<'p>> {
+        let mut session = self.shared.session(self.function, pointer_elements)?;
+        (session.inputs.shared, session.inputs.compared) = (self.inputs.shared.clone(), self.inputs.compared.clone());
+        session.object_calls = self.object_calls;
+        Some(session.with_calls_before(self.calls_before))
+    }
+
     fn writers_of_state(&self) -> Vec<FunctionId> {
         let graph = self.shared.calls.get_or_init(|| CallGraph::of(&self.program.code));
         graph.writers_of_state(self.program, self.function, &self.shared.map_functions)

@@ -417,9 +417,10 @@ impl<'p> Uniter<'_, '_, 'p> {
 
     /// What limits conclusions from the present way so far. Taken in wherever something is concluded from it, since a way
     /// that is refuted, or that nothing which matters follows, comes to no end.
+    /// From the present way, which goes on without them: whatever becomes of it, they are known.
     fn take_in_caveats(&mut self) {
         self.executor.note_aliases();
-        self.union.caveats.add(&self.executor.notes.caveats);
+        self.union.caveats.add(&std::mem::take(&mut self.executor.notes.caveats));
         self.union.caveats.looks_at_addresses |= self.executor.session.looks_at_addresses;
     }
 
@@ -511,8 +512,7 @@ impl<'p> Uniter<'_, '_, 'p> {
         if let Some(model) = witness.filter(|model| holds(terms, model, &[alternative])) {
             return if matters { Way::Open(Some(Rc::clone(model))) } else { Way::Left };
         }
-        let constraints: Vec<TermId> = condition.iter().copied().chain([alternative]).collect();
-        if excluded_by_bounds(&self.executor.session.terms, &self.with_domain(&constraints)) {
+        if excluded_by_bounds(&self.executor.session.terms, &self.with_domain(condition), alternative) {
             return Way::Refuted;
         }
         if !matters {
@@ -522,6 +522,7 @@ impl<'p> Uniter<'_, '_, 'p> {
             return Way::Open(None);
         }
         let hint = witness.cloned().unwrap_or_default();
+        let constraints: Vec<TermId> = condition.iter().copied().chain([alternative]).collect();
         match self.query(&constraints, &hint) {
             Answer::Unsat(_) => Way::Refuted,
             Answer::Sat(model) => Way::Open(Some(Rc::new(model))),

@@ -22,7 +22,7 @@ pub(crate) use logged::Logged;
 pub use logged::QueryLog;
 pub(crate) use recent_models::RecentModels;
 pub(crate) use repair::Repair;
-pub(crate) use slices::Slices;
+pub(crate) use slices::{Slices, connected};
 pub(crate) use smt::Smt;
 pub(crate) use verified::Verified;
 

@@ -2,7 +2,7 @@ use super::{Decide, Query};
 use crate::answer::{Answer, Layer, Solved, Statistics};
 use crate::hash::FastMap;
 use crate::model::{Evaluator, Model};
-use crate::terms::{TermId, VariableId};
+use crate::terms::{TermId, Terms, VariableId};
 
 /// Splits a query into slices that share no variable, keeps the hint in the slices that it satisfies, and asks
 /// for the others one by one.
@@ -75,6 +75,27 @@ fn independent_slices(query: &Query<'_>) -> Vec<Vec<TermId>> {
     slices
 }
 
+/// Those that have variables in common with a constraint, or with another one that has, in their order.
+pub(crate) fn connected(terms: &Terms, others: &[TermId], constraint: TermId) -> Vec<TermId> {
+    let mut variables: FastMap<VariableId, ()> = FastMap::default();
+    variables.extend(terms.variables(constraint).iter().map(|&variable| (variable, ())));
+    let mut is_connected = vec![false; others.len()];
+    loop {
+        let before = variables.len();
+        for (other, connected) in others.iter().zip(&mut is_connected).filter(|(_, connected)| !**connected) {
+            let own = terms.variables(*other);
+            if own.iter().any(|variable| variables.contains_key(variable)) {
+                *connected = true;
+                variables.extend(own.iter().map(|&variable| (variable, ())));
+            }
+        }
+        if variables.len() == before {
+            break;
+        }
+    }
+    others.iter().zip(is_connected).filter(|(_, connected)| *connected).map(|(&other, _)| other).collect()
+}
+
 #[derive(Default)]
 struct UnionFind {
     parents: FastMap<VariableId, VariableId>,
@@ -99,5 +120,22 @@ impl UnionFind {
         if a != b {
             self.parents.insert(a.max(b), a.min(b));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::connected;
+    use crate::terms::Terms;
+    use crate::{CompareOp, TermId};
+
+    #[test]
+    fn what_is_connected_shares_variables_also_through_others() {
+        let mut terms = Terms::new();
+        let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|name| terms.variable(name, 8));
+        let mut below = |left: TermId, right: TermId| terms.compare(CompareOp::Ult, left, right);
+        let (far, near, other, new) = (below(b, c), below(a, b), below(d, e), below(c, a));
+        assert_eq!(connected(&terms, &[far, near, other], new), [far, near]);
+        assert_eq!(connected(&terms, &[far, near], other), []);
     }
 }

@@ -31,7 +31,7 @@ mod soundness_tests;
 
 use crate::answer::{Layer, Solved, Statistics};
 use crate::hash::FastMap;
-use crate::layers::{Decide, Query, Switch};
+use crate::layers::{Decide, Query, Switch, connected};
 use crate::model::{Evaluator, Model};
 use crate::smt::wire;
 use crate::terms::{TermId, Terms, VariableId};
@@ -107,17 +107,21 @@ impl From<Range> for Bounds {
 }
 
 /// The bounds of a term in all models of the constraints, as far as going through the terms a few times shows; `None` if
-/// that shows that there is no model.
+/// that shows that there is no model. Constraints on other variables say nothing of them.
 pub fn bounds(terms: &Terms, constraints: &[TermId], term: TermId) -> Option<Bounds> {
-    let all: Vec<TermId> = constraints.iter().copied().chain([term]).collect();
-    let (mut graph, _) = wire::graph(terms, &all);
+    let mut slice = connected(terms, constraints, term);
+    slice.push(term);
+    let (mut graph, _) = wire::graph(terms, &slice);
     let place = graph.constraints.pop()?;
     propagation::contracted_range(&graph, place).map(Bounds::from)
 }
 
-/// Whether going through the terms a few times shows that the constraints have no model.
-pub fn excluded_by_bounds(terms: &Terms, constraints: &[TermId]) -> bool {
-    contracted(&wire::graph(terms, constraints).0).is_none()
+/// Whether going through the terms a few times shows that a constraint contradicts the others. Only those are looked at that
+/// have variables in common with it, or with another one that is.
+pub fn excluded_by_bounds(terms: &Terms, others: &[TermId], constraint: TermId) -> bool {
+    let mut slice = connected(terms, others, constraint);
+    slice.push(constraint);
+    contracted(&wire::graph(terms, &slice).0).is_none()
 }
 
 /// The bounds of the variables that occur in the constraints; none if the constraints exclude each other.
