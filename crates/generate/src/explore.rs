@@ -16,10 +16,12 @@ use branchwise_symbolic::{Alternative, AlternativeKind, Caveats, Decision, Path,
 
 use crate::case::test_case;
 use crate::footprint::Footprint;
+use crate::replayed::has_ended;
 use crate::result::{PathConstraint, TreeWork};
 use crate::settings::{Bounds, FindingsMode};
 
 mod budget;
+mod climb;
 mod constraint;
 mod dependence;
 mod ends;
@@ -225,7 +227,9 @@ pub(crate) struct Exploration<'a, 'p> {
     cuts: HashSet<Cut>,
     known_cuts: HashSet<Cut>,
     bounds: Bounds,
-    pub attempts: Vec<Attempt>,
+    attempts: Vec<Attempt>,
+    /// Those of other sessions, whose terms nobody here knows.
+    foreign: Vec<Attempt>,
     unfinished: usize,
     pub limitations: Limitations,
     /// Undecided alternatives that were not tried with patience yet, and those that were.
@@ -238,6 +242,8 @@ pub(crate) struct Exploration<'a, 'p> {
     counters: &'a mut Counters,
     /// Trees were grown for the open goals.
     grown: bool,
+    /// Conditions that no input decides were looked for.
+    climbed: bool,
     uniting: Uniting<'p>,
     /// Steps that were spent when a goal was reached last.
     last_progress: u64,
@@ -297,6 +303,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             known_cuts: HashSet::new(),
             bounds,
             attempts: Vec::new(),
+            foreign: Vec::new(),
             unfinished: 0,
             limitations: Limitations::within(&bounds),
             undecided: VecDeque::new(),
@@ -306,6 +313,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             footprint: Footprint::default(),
             counters: found.counters,
             grown: false,
+            climbed: false,
             uniting: Uniting::default(),
             last_progress: budget.steps,
             followed: Followed::default(),
@@ -318,6 +326,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.begin_with(earlier, budget, on_goals);
         while !self.is_over(budget, share) {
             self.follow_further(budget, on_goals);
+            if self.should_climb(budget) {
+                self.climb(budget, on_goals);
+                continue;
+            }
             if self.should_grow_trees(budget) {
                 self.grow_trees(budget, on_goals);
                 continue;
@@ -352,6 +364,13 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.look_for_returns(budget);
         self.look_for_faults(budget, on_goals);
         self.count_solver_calls();
+    }
+
+    /// What was found.
+    pub(crate) fn take_attempts(&mut self) -> Vec<Attempt> {
+        let mut attempts = std::mem::take(&mut self.attempts);
+        attempts.append(&mut self.foreign);
+        attempts
     }
 
     /// Whether calls before the one under test can change the state that it looks at.
@@ -511,13 +530,24 @@ impl<'a, 'p> Exploration<'a, 'p> {
 
     fn execute(&mut self, model: Model, solved: bool, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         let path = self.run_path(&model, budget);
-        let model = Rc::new(model);
+        self.take_in(path, Rc::new(model), solved, budget, on_goals);
+    }
+
+    /// Adds a path to what is known, and keeps its input where that is worth it.
+    fn take_in(
+        &mut self,
+        path: Path,
+        model: Rc<Model>,
+        solved: bool,
+        budget: &mut Budget<'_>,
+        on_goals: &mut OnGoals<'_>,
+    ) -> Inserted {
         let inserted = self.insert(&path, &model);
         self.note_end(&path, budget);
         self.frontier.add(&self.tree, self.ledger, &inserted);
         self.add_path(&path, &inserted, budget);
         if self.is_no_test(&path) {
-            return;
+            return inserted;
         }
         self.counters.accepted += 1;
         self.note_taken(&path.events);
@@ -528,6 +558,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         } else {
             self.counters.redundant += 1;
         }
+        inserted
     }
 
     /// The goals that the path reaches first; the search is for the others from now on.
@@ -646,8 +677,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
     /// Whether an input reaches something new, shows a fault first, or may natively go further than predicted.
     fn is_worth_keeping(&mut self, path: &Path, fresh: &[GoalId]) -> bool {
         let new_fault = self.shows_new_fault(path);
-        let proper_end = matches!(path.end, PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Fault(_));
-        let unfinished = !proper_end && self.unfinished < MOST_UNFINISHED;
+        let unfinished = !has_ended(path) && self.unfinished < MOST_UNFINISHED;
         self.unfinished += usize::from(unfinished);
         !fresh.is_empty() || new_fault || unfinished || self.attempts.is_empty()
     }
@@ -698,15 +728,10 @@ fn cut_at(site: Site, positions: &[branchwise_symbolic::Position]) -> Cut {
 }
 
 /// Whether an open goal can follow an outcome taken here, or going on without one.
-pub(crate) fn can_follow(
-    guidance: &Guidance,
-    event: Option<Event>,
-    positions: &[branchwise_symbolic::Position],
-) -> bool {
-    let positions: Vec<Position> = positions.iter().map(position).collect();
-    guidance.after(&Branch { event, ..GOING_ON }, &positions).is_some()
+pub(crate) fn can_follow(guidance: &Guidance, event: Option<Event>, positions: &[Position]) -> bool {
+    guidance.after(&Branch { event, ..GOING_ON }, positions).is_some()
 }
 
-fn position(position: &branchwise_symbolic::Position) -> Position {
+pub(crate) fn position(position: &branchwise_symbolic::Position) -> Position {
     Position { function: position.function, after: position.after }
 }

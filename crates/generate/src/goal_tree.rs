@@ -1,16 +1,17 @@
 //! The execution trees of single goals.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Answer, Model, Solver, SolverSettings, TermId, Terms};
 use branchwise_goals::{Goal, Ledger};
 use branchwise_program::map::{Event, Map};
 use branchwise_program::{FunctionId, MarkerId, Program};
-use branchwise_search::{Guidance, Routes};
+use branchwise_search::{Guidance, Position, Routes};
 use branchwise_symbolic::{ExecutionTree, Fate, Quest, Reach, RunLimits, Session, TreeLimits, UnionLimits};
 
-use crate::explore::can_follow;
+use crate::explore::{can_follow, position};
 use crate::settings::Bounds;
 
 const MOST_STATES: usize = 256;
@@ -48,7 +49,7 @@ impl<'a> GoalTrees<'a> {
             interrupt: self.interrupt,
         };
         let mut solver = Solver::new(SolverSettings::default());
-        tree_of(&mut self.session, self.routes, goal, k, run, &mut solver)
+        Target::new(&self.session, self.routes, goal).tree(&mut self.session, k, run, &mut solver)
     }
 
     /// Those that the conditions of the trees are made of.
@@ -57,17 +58,86 @@ impl<'a> GoalTrees<'a> {
     }
 }
 
-/// All ways to the goal that repeat no decision more than k times.
-pub(crate) fn tree_of(
-    session: &mut Session<'_>,
-    routes: &Routes,
-    goal: &Goal,
-    k: u32,
-    run: RunLimits<'_>,
-    solver: &mut Solver,
-) -> Option<ExecutionTree> {
-    let goal = (&Ledger::new(vec![goal.clone()]), Reach::Goal);
-    tree_to(session, routes, goal, k, run, solver)
+/// An outcome, or going on without one, and where the functions on the call stack stand.
+type Junction = (Option<Event>, Vec<Position>);
+
+/// What can still follow where a tree grows, asked once for each junction.
+pub(crate) struct Foresight {
+    guidance: Guidance,
+    answers: RefCell<HashMap<Junction, bool>>,
+}
+
+impl Foresight {
+    pub(crate) fn new(routes: &Routes, function: FunctionId, goals: &Ledger) -> Self {
+        Foresight { guidance: Guidance::new(routes, function, goals), answers: RefCell::default() }
+    }
+
+    pub(crate) fn matters(&self, event: Option<Event>, positions: &[branchwise_symbolic::Position]) -> bool {
+        let junction: Junction = (event, positions.iter().map(position).collect());
+        if let Some(&known) = self.answers.borrow().get(&junction) {
+            return known;
+        }
+        let answer = can_follow(&self.guidance, junction.0, &junction.1);
+        self.answers.borrow_mut().insert(junction, answer);
+        answer
+    }
+
+    /// Whether all that was asked of this one has the same answer for the other.
+    fn is_as_of(&self, other: &Foresight) -> bool {
+        let same = |((event, positions), answer): (&Junction, &bool)| {
+            can_follow(&other.guidance, *event, positions) == *answer
+        };
+        self.answers.borrow().iter().all(same)
+    }
+}
+
+/// A goal that a tree of its own is to lead to.
+pub(crate) struct Target {
+    ledger: Ledger,
+    outcomes: HashSet<Event>,
+    foresight: Foresight,
+}
+
+impl Target {
+    pub(crate) fn new(session: &Session<'_>, routes: &Routes, goal: &Goal) -> Self {
+        let ledger = Ledger::new(vec![goal.clone()]);
+        let foresight = Foresight::new(routes, session.function, &ledger);
+        Target { ledger, outcomes: outcomes(&session.program.map, goal).collect(), foresight }
+    }
+
+    /// All ways to the goal that repeat no decision more than k times.
+    pub(crate) fn tree(
+        &self,
+        session: &mut Session<'_>,
+        k: u32,
+        run: RunLimits<'_>,
+        solver: &mut Solver,
+    ) -> Option<ExecutionTree> {
+        tree_to(session, (&self.ledger, Reach::Goal), &self.foresight, k, run, solver)
+    }
+}
+
+/// Targets to which trees with the same k do not lead. Where nothing that a tree asked of its goal tells that from another,
+/// the other's tree is the same.
+#[derive(Default)]
+pub(crate) struct Missed {
+    trees: Vec<(Target, HashSet<Event>)>,
+}
+
+impl Missed {
+    pub(crate) fn add(&mut self, target: Target, tree: &ExecutionTree) {
+        if tree.paths() == 0 {
+            self.trees.push((target, tree.nodes.iter().filter_map(|node| node.event).collect()));
+        }
+    }
+
+    /// Whether the tree of this one would be one of them.
+    pub(crate) fn contains(&self, target: &Target) -> bool {
+        let is_same = |(known, taken): &(Target, HashSet<Event>)| {
+            taken.is_disjoint(&target.outcomes) && known.foresight.is_as_of(&target.foresight)
+        };
+        self.trees.iter().any(is_same)
+    }
 }
 
 /// All ways to the open goals that repeat no decision more than k times, in one tree.
@@ -79,13 +149,14 @@ pub(crate) fn common_tree(
     run: RunLimits<'_>,
     solver: &mut Solver,
 ) -> Option<ExecutionTree> {
-    tree_to(session, routes, (goals, Reach::Beyond), k, run, solver)
+    let foresight = Foresight::new(routes, session.function, goals);
+    tree_to(session, (goals, Reach::Beyond), &foresight, k, run, solver)
 }
 
 fn tree_to(
     session: &mut Session<'_>,
-    routes: &Routes,
     (goals, reach): (&Ledger, Reach),
+    foresight: &Foresight,
     k: u32,
     run: RunLimits<'_>,
     solver: &mut Solver,
@@ -94,8 +165,7 @@ fn tree_to(
     let ways = UnionLimits { run, pause, states: MOST_STATES, steps: MOST_OPERATIONS };
     let open = goals.goals().filter(|(id, _)| goals.is_open(*id));
     let watched: HashSet<Event> = open.flat_map(|(_, goal)| outcomes(&session.program.map, goal)).collect();
-    let guidance = Guidance::new(routes, session.function, goals);
-    let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
+    let matters = |event: Option<Event>, positions: &[_]| foresight.matters(event, positions);
     let limits = TreeLimits { ways, nodes: MOST_NODES, reach };
     session.execution_tree(Quest { watched, matters: &matters, solver }, k, &limits)
 }

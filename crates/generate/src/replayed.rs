@@ -1,11 +1,14 @@
 //! Attempts after their native run, and whether it was as predicted.
 
+use std::collections::BTreeSet;
+
 use branchwise_goals::{GoalId, Ledger, Trace, TraceEnd};
 use branchwise_program::FunctionId;
 use branchwise_replay::{Blob, Harness, NativeEnd, Observation, ReplayError};
 use branchwise_symbolic::{FaultKind, Output, Path, PathEnd};
 
 use crate::explore::Attempt;
+use crate::settings::FindingsMode;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Replayed {
@@ -15,20 +18,43 @@ pub(crate) struct Replayed {
     pub covers: Vec<GoalId>,
 }
 
-/// Runs the attempts natively.
+/// Runs the attempts natively. Those whose paths were cut come last, as they may run until they are stopped, and only where
+/// they can still show something: goals that the others leave, or findings.
 pub(crate) fn replay(
     harness: &mut Harness,
     attempts: Vec<Attempt>,
     ledger: &Ledger,
+    findings: FindingsMode,
 ) -> Result<Vec<Replayed>, ReplayError> {
-    let cases: Vec<_> = attempts.iter().map(|attempt| attempt.case.clone()).collect();
+    let is_cut = |attempt: &Attempt| !has_ended(&attempt.path);
+    let (cut, ended): (Vec<_>, Vec<_>) = (0..).zip(attempts).partition(|(_, attempt)| is_cut(attempt));
+    let mut replayed = run(harness, ended, ledger)?;
+    if findings != FindingsMode::None || !is_covered(ledger, &replayed) {
+        replayed.extend(run(harness, cut, ledger)?);
+        replayed.sort_by_key(|(number, _)| *number);
+    }
+    Ok(replayed.into_iter().map(|(_, replayed)| replayed).collect())
+}
+
+/// Whether there is nothing more to reach.
+fn is_covered(ledger: &Ledger, replayed: &[(usize, Replayed)]) -> bool {
+    let covered: BTreeSet<GoalId> = replayed.iter().flat_map(|(_, replayed)| replayed.covers.iter().copied()).collect();
+    ledger.open() == 0 && ledger.goals().all(|(id, _)| !ledger.is_reached(id) || covered.contains(&id))
+}
+
+fn run(
+    harness: &mut Harness,
+    attempts: Vec<(usize, Attempt)>,
+    ledger: &Ledger,
+) -> Result<Vec<(usize, Replayed)>, ReplayError> {
+    let cases: Vec<_> = attempts.iter().map(|(_, attempt)| attempt.case.clone()).collect();
     let observations = harness.run(&cases)?;
-    let replayed = attempts.into_iter().zip(observations).map(|(attempt, observation)| {
+    let replayed = attempts.into_iter().zip(observations).map(|((number, attempt), observation)| {
         let calls = called(&attempt.path, attempt.case.function);
         let covers = ledger.reached_by_trace(&native_trace(&attempt.path, &calls, &observation)).into_iter().collect();
-        Replayed { attempt, observation, covers }
+        (number, Replayed { attempt, observation, covers })
     });
-    Ok(replayed.filter(|replayed| !replayed.is_no_test()).collect())
+    Ok(replayed.filter(|(_, replayed)| !replayed.is_no_test()).collect())
 }
 
 /// The functions that a test calls on this path, the one under test last.
@@ -76,8 +102,12 @@ fn defined_events(path: &Path) -> usize {
 
 /// Whether a path was cut while the objects of its test were made: whether a test comes of them is open.
 fn is_cut_before_unit(path: &Path) -> bool {
-    let ended = matches!(path.end, PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Fault(_) | PathEnd::Rejected);
-    !path.called_unit && !ended
+    !path.called_unit && !has_ended(path) && path.end != PathEnd::Rejected
+}
+
+/// Whether no bound cut it.
+pub(crate) fn has_ended(path: &Path) -> bool {
+    matches!(path.end, PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Fault(_))
 }
 
 impl Replayed {

@@ -202,6 +202,11 @@ impl Bounds {
         }
     }
 
+    /// As much as some growing would give, for inputs that are varied one at a time.
+    pub(crate) fn far(self) -> Bounds {
+        self.grown().grown().grown()
+    }
+
     /// Longer sequences of calls, half as long again.
     pub(crate) fn with_more_calls(self) -> Bounds {
         Bounds { calls: (self.calls + self.calls.div_ceil(2)).min(MOST_CALLS), ..self }

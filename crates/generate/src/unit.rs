@@ -285,12 +285,13 @@ impl<'a> Unit<'_, 'a> {
             }
             _ => self.explore_hosts(ledger, counters, hosts, &mut on_goals),
         };
-        let replayed = replay(&mut self.place.harness, attempts, ledger)?;
+        let findings = self.place.subject.settings.findings;
+        let replayed = replay(&mut self.place.harness, attempts, ledger, findings)?;
         self.note_disagreements(name, &replayed);
         self.note_refuted(name, ledger, &known.proved);
         let mut report = self.report(ledger, replayed, &known);
         report.work.seconds = started.elapsed().as_secs_f64();
-        if self.place.subject.settings.findings != FindingsMode::None {
+        if findings != FindingsMode::None {
             confirm(&mut self.place.harness, &mut report.findings);
         }
         Ok(report)
@@ -356,7 +357,7 @@ impl<'a> Unit<'_, 'a> {
                 exploration.follow_paths();
             }
             exploration.run(&attempts, &mut budget, share, on_goals);
-            attempts.append(&mut exploration.attempts);
+            attempts.extend(exploration.take_attempts());
             let mut limitations = std::mem::take(&mut exploration.limitations);
             rounds.extend(exploration.union_beside(&mut limitations));
             let next = match exploration.shares_first() {
@@ -473,7 +474,7 @@ impl<'a> Unit<'_, 'a> {
         let session = self.place.prepared.session(self.function, bounds.pointer_elements)?;
         let mut exploration = Exploration::new(session, means, ledger, found, bounds, budget);
         exploration.unite_at_last(budget, on_goals);
-        let attempts = std::mem::take(&mut exploration.attempts);
+        let attempts = exploration.take_attempts();
         exploration.take_union().map(|limitations| (attempts, limitations))
     }
 

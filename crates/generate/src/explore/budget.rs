@@ -124,4 +124,9 @@ impl Part {
     pub(super) fn steps(&self) -> u64 {
         self.steps
     }
+
+    /// Its time is over.
+    pub(super) fn is_raised(&self) -> bool {
+        self.flag().load(std::sync::atomic::Ordering::Relaxed)
+    }
 }

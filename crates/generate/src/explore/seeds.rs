@@ -64,8 +64,8 @@ impl Exploration<'_, '_> {
         }
     }
 
-    fn execute_named(&mut self, named: &Named, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
-        let values: HashMap<&str, u128> = named.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    pub(super) fn execute_named(&mut self, named: &Named, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let values = by_name(named);
         let mut last = Model::new();
         for _ in 0..MOST_LOOKS {
             let model = self.model_of(&values);
@@ -77,7 +77,7 @@ impl Exploration<'_, '_> {
         }
     }
 
-    fn model_of(&self, values: &HashMap<&str, u128>) -> Model {
+    pub(super) fn model_of(&self, values: &HashMap<&str, u128>) -> Model {
         let terms = &self.session.terms;
         let variables = (0..terms.variable_count()).map(VariableId::from_index);
         variables.filter_map(|variable| Some((variable, *values.get(terms.variable_name(variable))?))).collect()
@@ -90,6 +90,10 @@ impl Exploration<'_, '_> {
         let first = model.iter().filter(|(variable, _)| names.insert(terms.variable_name(*variable)));
         first.map(|(variable, value)| (terms.variable_name(variable).to_string(), value)).collect()
     }
+}
+
+pub(super) fn by_name(named: &Named) -> HashMap<&str, u128> {
+    named.iter().map(|(name, value)| (name.as_str(), *value)).collect()
 }
 
 /// The name of a variable as C writes it: `(*a)[1]` is `a[1]`, and `(*p)` is `*p`.

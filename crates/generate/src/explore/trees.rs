@@ -10,7 +10,7 @@ use branchwise_program::map::Event;
 use branchwise_symbolic::{ExecutionTree, RunLimits};
 
 use super::{Budget, Exploration, OPERATIONS_PER_STEP, OnGoals, Part};
-use crate::goal_tree::{common_tree, outcomes, tree_of};
+use crate::goal_tree::{Missed, Target, common_tree, outcomes};
 use crate::settings::Strategy;
 
 /// The part of what is left of the budget that all trees together may take.
@@ -18,6 +18,13 @@ const SHARE: f64 = 0.3;
 
 /// The same where trees come only when single paths do not get on, and all goals share them.
 const COMMON_SHARE: f64 = 0.2;
+
+/// For conditions of trees: one that is not decided soon is about more ways than others will need. On those of `quicksort`
+/// the usual limits cost three seconds, and decided none more.
+const HASTY: Limits = Limits { milliseconds: 300, resource: 300_000, memory_megabytes: 2048 };
+
+/// So many trees in a row that are not whole and do not come to their goals: the goals are too far away for this k.
+const MOST_IN_VAIN: usize = 3;
 
 /// What growing trees may spend, and the solver that it asks.
 struct Growth {
@@ -33,7 +40,7 @@ impl Growth {
         let for_each_goal = budget.settings.strategy == Strategy::Tree;
         let part = budget.part(if for_each_goal { SHARE } else { COMMON_SHARE });
         let enough = budget.steps.saturating_add(part.steps());
-        let solver = budget.solver_within(&part, workers, Limits::default());
+        let solver = budget.solver_within(&part, workers, HASTY);
         Growth { part, enough, solver, for_each_goal }
     }
 
@@ -110,18 +117,33 @@ impl Exploration<'_, '_> {
         if common.whole || !growth.for_each_goal {
             return Some(Progress::GoesOn);
         }
-        for &id in goals.iter() {
-            if !self.ledger.is_open(id) {
+        self.grow_for_each(k, goals, growth, budget, on_goals)?;
+        Some(Progress::GoesOn)
+    }
+
+    fn grow_for_each(
+        &mut self,
+        k: u32,
+        goals: &[GoalId],
+        growth: &mut Growth,
+        budget: &mut Budget<'_>,
+        on_goals: &mut OnGoals<'_>,
+    ) -> Option<()> {
+        let (mut missed, mut in_vain) = (Missed::default(), 0);
+        for &id in goals {
+            let target = Target::new(&self.session, self.routes, self.ledger.goal(id));
+            if !self.ledger.is_open(id) || missed.contains(&target) {
                 continue;
             }
-            let goal = self.ledger.goal(id).clone();
-            let grow = |it: &mut Self, run: RunLimits<'_>, solver: &mut Solver| {
-                tree_of(&mut it.session, it.routes, &goal, k, run, solver)
-            };
-            let tree = self.grown(growth, budget, grow)?;
+            let tree = self.grown(growth, budget, |it, run, solver| target.tree(&mut it.session, k, run, solver))?;
             self.try_tree(id, &tree, growth, budget, on_goals)?;
+            in_vain = if tree.whole || tree.paths() > 0 { 0 } else { in_vain + 1 };
+            if in_vain == MOST_IN_VAIN {
+                break;
+            }
+            missed.add(target, &tree);
         }
-        Some(Progress::GoesOn)
+        Some(())
     }
 
     fn grown(

@@ -8,10 +8,9 @@ use branchwise_search::{Branch, Guidance, Position};
 use branchwise_symbolic::{PendingUnion, Quest, RunLimits, Union, UnionLimits, UnionObstacle, UnionObstacleKind};
 
 use super::{
-    Budget, Exploration, GOING_ON, Limitations, OPERATIONS_PER_STEP, Obstacle, ObstacleKind, OnGoals, PATIENT,
-    can_follow, position,
+    Budget, Exploration, GOING_ON, Limitations, OPERATIONS_PER_STEP, Obstacle, ObstacleKind, OnGoals, PATIENT, position,
 };
-use crate::goal_tree::outcomes;
+use crate::goal_tree::{Foresight, outcomes};
 use crate::settings::Strategy;
 
 /// So many steps without a new goal: single paths do not get on.
@@ -125,8 +124,8 @@ impl Exploration<'_, '_> {
             states: MOST_STATES,
             steps: part.steps().saturating_mul(OPERATIONS_PER_STEP),
         };
-        let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
-        let matters = |event: Option<Event>, positions: &[_]| can_follow(&guidance, event, positions);
+        let foresight = Foresight::new(self.routes, self.session.function, self.ledger);
+        let matters = |event: Option<Event>, positions: &[_]| foresight.matters(event, positions);
         let (wanted, stones) = (self.open_outcomes(), self.stepping_stones());
         let watched = wanted.union(&stones).copied().collect();
         let quest = Quest { watched, matters: &matters, solver: &mut solver };
