@@ -200,6 +200,41 @@ fn the_number_of_conditions_asked_for_is_bounded() {
     assert_eq!((none, same, listed), (0, summary, 0));
 }
 
+/// Each of their branches is first reached by a text that nobody ends, or by an index that is too large.
+const READERS: &str = "\
+int brackets(const char *s) {
+    int open = 0;
+    for (; *s; s++) {
+        if (*s == '(') open++;
+        else if (*s == ')') { if (open == 0) return -1; open--; }
+        else if (*s == '[') { if (s[1] != ']') return -2; s++; }
+    }
+    return open;
+}
+int median(const int *t, int low, int high) {
+    int middle = low / 2 + high / 2;
+    if (t[middle] < t[low]) return t[high] > 5;
+    return t[high] > t[middle];
+}
+";
+
+#[test]
+fn tests_return_where_there_are_inputs_that_do() {
+    let json = generate(READERS);
+    for function in json["functions"].as_array().expect("functions") {
+        assert_eq!(function["summary"]["covered"], function["summary"]["goals"], "{}", function["name"]);
+        for test in function["tests"].as_array().expect("tests") {
+            assert_eq!(test["observed"]["end"], "returned", "{}: {}", function["name"], test["inputs"]);
+        }
+    }
+    let places: Vec<u64> = json["findings"].as_array().expect("findings").iter().filter_map(line).collect();
+    assert!(places.contains(&3) && places.contains(&12), "what goes wrong is listed all the same: {places:?}");
+}
+
+fn line(finding: &Json) -> Option<u64> {
+    finding["line"].as_u64()
+}
+
 fn generate(text: &str) -> Json {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("faults.c");

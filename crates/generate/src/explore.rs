@@ -244,6 +244,10 @@ pub(crate) struct Exploration<'a, 'p> {
     grown: bool,
     /// Conditions that no input decides were looked for.
     climbed: bool,
+    /// Goals that were reached, by no path that returns.
+    unreturned: BTreeSet<GoalId>,
+    /// By condition, how often an input came there at most, and which one.
+    visitors: HashMap<MarkerId, (usize, Rc<Model>)>,
     uniting: Uniting<'p>,
     /// Steps that were spent when a goal was reached last.
     last_progress: u64,
@@ -314,6 +318,8 @@ impl<'a, 'p> Exploration<'a, 'p> {
             counters: found.counters,
             grown: false,
             climbed: false,
+            unreturned: BTreeSet::new(),
+            visitors: HashMap::new(),
             uniting: Uniting::default(),
             last_progress: budget.steps,
             followed: Followed::default(),
@@ -551,9 +557,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
         }
         self.counters.accepted += 1;
         self.note_taken(&path.events);
+        self.note_visits(&path, &model);
         let fresh = self.note_goals(&path, budget, on_goals);
         self.note_cut(&path, &model);
-        if self.is_worth_keeping(&path, &fresh) {
+        let returns_first = self.returns_first(&path, &fresh);
+        if self.is_worth_keeping(&path, &fresh) || returns_first {
             self.keep(path, &model, solved);
         } else {
             self.counters.redundant += 1;

@@ -4,10 +4,11 @@
 //! often, for what lies behind it and has never been seen.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::rc::Rc;
 
 use branchwise_constraints::{Model, holds};
+use branchwise_program::MarkerId;
 use branchwise_program::map::Event;
 use branchwise_search::{Candidate, Guidance, Status};
 use branchwise_symbolic::{AlternativeKind, Decision, Path};
@@ -59,6 +60,7 @@ impl Exploration<'_, '_> {
         for (to, start) in starts {
             above.climb_to(to, &start, &part, budget, on_goals);
         }
+        above.look_for_returns(budget);
         above.count_solver_calls();
         self.foreign = above.take_attempts();
         if self.ledger.open() < open {
@@ -69,15 +71,32 @@ impl Exploration<'_, '_> {
         }
     }
 
+    /// Remembers the inputs that come most often to conditions whose outcomes are wanted.
+    pub(super) fn note_visits(&mut self, path: &Path, model: &Rc<Model>) {
+        if self.climbed {
+            return;
+        }
+        let mut visits: HashMap<MarkerId, usize> = HashMap::new();
+        for event in path.events.iter().filter(|event| self.ledger.wants_marker(event.marker)) {
+            *visits.entry(event.marker).or_default() += 1;
+        }
+        for (marker, all) in visits {
+            let (most, with) = self.visitors.entry(marker).or_insert_with(|| (0, Rc::clone(model)));
+            let undecided = if all > *most { all.saturating_sub(decided(path, marker)) } else { 0 };
+            if undecided > *most {
+                (*most, *with) = (undecided, Rc::clone(model));
+            }
+        }
+    }
+
     /// The outcomes that could be reached so, each with the input that comes to its condition most often. Where none comes
     /// there twice, how often it comes is hardly what counts.
     fn starts(&self) -> Vec<(Event, Named)> {
         let mut open: Vec<Event> = self.open_outcomes().into_iter().collect();
         open.sort();
         let start = |to: Event| {
-            let visited = self.attempts.iter().map(|attempt| (height(&attempt.path, to).1, &attempt.named));
-            let (most, named) = visited.max_by_key(|(visits, _)| *visits)?;
-            (most > 1).then(|| (to, named.clone()))
+            let (most, model) = self.visitors.get(&to.marker)?;
+            (*most > 1).then(|| (to, self.named(model)))
         };
         open.into_iter().filter_map(start).collect()
     }
@@ -173,8 +192,12 @@ fn counted(events: &[Event], to: Event) -> Height {
 
 /// The same for a whole path, where only those times count at which no input decides.
 fn height(path: &Path, to: Event) -> Height {
-    let is_to = |kind: &AlternativeKind| matches!(kind, AlternativeKind::Event(event) if event.marker == to.marker);
-    let decided = path.decisions.iter().filter(|decision| decision.alternatives.iter().any(|way| is_to(&way.kind)));
     let (taken, all) = counted(&path.events, to);
-    (taken, all.saturating_sub(decided.count()))
+    (taken, all.saturating_sub(decided(path, to.marker)))
+}
+
+/// How often inputs decide a condition on a path.
+fn decided(path: &Path, marker: MarkerId) -> usize {
+    let is_one = |kind: &AlternativeKind| matches!(kind, AlternativeKind::Event(event) if event.marker == marker);
+    path.decisions.iter().filter(|decision| decision.alternatives.iter().any(|way| is_one(&way.kind))).count()
 }

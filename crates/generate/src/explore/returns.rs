@@ -1,6 +1,7 @@
-//! Tests that return, for goals that only unfinished paths have reached.
+//! Tests that return, for goals that only paths have reached which do not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use branchwise_goals::GoalId;
 use branchwise_program::map::Event;
@@ -13,6 +14,10 @@ use crate::replayed::{called, predicted_trace};
 /// Ways out of unfinished paths that one round tries.
 const MOST_WAYS_OUT: usize = 16;
 
+/// Inputs that one round tries instead of those that end in faults, and ways that it tries behind one fault.
+const MOST_MENDS: usize = 64;
+const MOST_LAST_WAYS: usize = 4;
+
 impl Exploration<'_, '_> {
     /// A loop that does not end may be left on another way behind the same goal. No verdict rests on these paths: the goals
     /// are reached, and what is not found is only a better test.
@@ -21,19 +26,92 @@ impl Exploration<'_, '_> {
         for attempt in self.attempts.iter().filter(|attempt| returns(&attempt.path)) {
             returned.extend(self.goals_of(&attempt.path));
         }
-        let mut ways_left = MOST_WAYS_OUT;
+        let (mut ways_left, mut mends_left) = (MOST_WAYS_OUT, MOST_MENDS);
         for index in 0..self.attempts.len() {
             let path = &self.attempts[index].path;
-            if !is_unfinished(path) {
+            let (unfinished, faulty) = (is_unfinished(path), is_faulty(path));
+            if !unfinished && !faulty {
                 continue;
             }
             let path = path.clone();
             for goal in self.goals_of(&path) {
-                if !returned.contains(&goal) {
-                    returned.extend(self.return_behind(goal, &path, &mut ways_left, budget));
+                if returned.contains(&goal) {
+                    continue;
+                }
+                returned.extend(match unfinished {
+                    true => self.return_behind(goal, &path, &mut ways_left, budget),
+                    false => self.mended(goal, &path, &mut mends_left, budget),
+                });
+            }
+        }
+    }
+
+    /// The same behind the goal of a path that ends in a fault: where an array was too short a longer one is tried, where an
+    /// index was too large a smaller one, and again where that comes to another fault.
+    fn mended(
+        &mut self,
+        goal: GoalId,
+        path: &Path,
+        mends_left: &mut usize,
+        budget: &mut Budget<'_>,
+    ) -> BTreeSet<GoalId> {
+        let mut faulty = Some(path.clone());
+        while let Some(path) = faulty.take() {
+            for candidate in self.last_ways(goal, &path) {
+                if *mends_left == 0 || self.must_stop(budget) || budget.spent() >= 1.0 {
+                    return BTreeSet::new();
+                }
+                *mends_left -= 1;
+                budget.steps += 1;
+                let Some(model) = self.solve(candidate) else { continue };
+                let (found, model) = (self.run_path(&model, budget), Rc::new(model));
+                let reached = self.goals_of(&found);
+                if !reached.contains(&goal) || self.is_no_test(&found) {
+                    continue;
+                }
+                if returns(&found) {
+                    self.keep(found, &model, true);
+                    return reached;
+                }
+                if is_faulty(&found) {
+                    self.insert(&found, &model);
+                    faulty = Some(found);
+                    break;
                 }
             }
         }
+        BTreeSet::new()
+    }
+
+    /// The last alternatives behind the goal that nobody took and that are no faults.
+    fn last_ways(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
+        let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
+        let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
+        let choices = self.choices(path);
+        let nodes = self.tree.insert(&choices).nodes;
+        let behind = path.decisions.iter().zip(nodes).filter(|(decision, _)| decision.events_before > first);
+        let ways = behind.rev().flat_map(|(decision, node)| {
+            let goes_on = |kind| matches!(kind, AlternativeKind::Event(_) | AlternativeKind::Continue);
+            let alternatives = decision.alternatives.iter().enumerate().filter(move |(_, way)| goes_on(way.kind));
+            alternatives.map(move |(branch, _)| Candidate { node, branch })
+        });
+        let is_free = |it: &Candidate| matches!(self.tree.status(it.node, it.branch), Status::Open | Status::Skipped);
+        ways.filter(is_free).take(MOST_LAST_WAYS).collect()
+    }
+
+    /// Whether it is the first path that returns from a goal which others have reached.
+    pub(super) fn returns_first(&mut self, path: &Path, fresh: &[GoalId]) -> bool {
+        if !returns(path) {
+            self.unreturned.extend(fresh);
+            return false;
+        }
+        if self.unreturned.is_empty() {
+            return false;
+        }
+        let reached = self.goals_of(path);
+        let before = self.unreturned.len();
+        self.unreturned.retain(|goal| !reached.contains(goal));
+        self.unreturned.len() < before
     }
 
     fn goals_of(&self, path: &Path) -> BTreeSet<GoalId> {
@@ -92,6 +170,10 @@ impl Exploration<'_, '_> {
 
 fn returns(path: &Path) -> bool {
     path.end == PathEnd::Returned
+}
+
+fn is_faulty(path: &Path) -> bool {
+    matches!(path.end, PathEnd::Fault(_) | PathEnd::SizeBound { .. })
 }
 
 /// A limit ended it, so that natively it may go on for ever.
