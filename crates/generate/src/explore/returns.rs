@@ -85,18 +85,9 @@ impl Exploration<'_, '_> {
 
     /// The last alternatives behind the goal that nobody took and that are no faults.
     fn last_ways(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
-        let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
-        let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
-        let choices = self.choices(path);
-        let nodes = self.tree.insert(&choices).nodes;
-        let behind = path.decisions.iter().zip(nodes).filter(|(decision, _)| decision.events_before > first);
-        let ways = behind.rev().flat_map(|(decision, node)| {
-            let goes_on = |kind| matches!(kind, AlternativeKind::Event(_) | AlternativeKind::Continue);
-            let alternatives = decision.alternatives.iter().enumerate().filter(move |(_, way)| goes_on(way.kind));
-            alternatives.map(move |(branch, _)| Candidate { node, branch })
-        });
-        let is_free = |it: &Candidate| matches!(self.tree.status(it.node, it.branch), Status::Open | Status::Skipped);
-        ways.filter(is_free).take(MOST_LAST_WAYS).collect()
+        let goes_on = |kind| matches!(kind, AlternativeKind::Event(_) | AlternativeKind::Continue);
+        let untaken = self.untaken_behind(goal, path).into_iter().rev();
+        untaken.filter(|(kind, _)| goes_on(*kind)).map(|(_, way)| way).take(MOST_LAST_WAYS).collect()
     }
 
     /// Whether it is the first path that returns from a goal which others have reached.
@@ -146,25 +137,32 @@ impl Exploration<'_, '_> {
 
     /// The alternatives behind the goal that nobody took: of each outcome the first and the last.
     fn ways_out(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
-        let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
-        let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
-        let choices = self.choices(path);
-        let nodes = self.tree.insert(&choices).nodes;
         let mut ways: BTreeMap<Event, (Candidate, Candidate)> = BTreeMap::new();
-        for (decision, &node) in path.decisions.iter().zip(&nodes).filter(|(it, _)| it.events_before > first) {
-            for (branch, alternative) in decision.alternatives.iter().enumerate() {
-                let candidate = Candidate { node, branch };
-                if let (AlternativeKind::Event(event), Status::Open | Status::Skipped) =
-                    (&alternative.kind, self.tree.status(node, branch))
-                {
-                    ways.entry(*event).or_insert((candidate, candidate)).1 = candidate;
-                }
+        for (kind, candidate) in self.untaken_behind(goal, path) {
+            if let AlternativeKind::Event(event) = kind {
+                ways.entry(event).or_insert((candidate, candidate)).1 = candidate;
             }
         }
         let mut ways: Vec<Candidate> = ways.into_values().flat_map(|(first, last)| [first, last]).collect();
         ways.sort();
         ways.dedup();
         ways
+    }
+
+    /// The alternatives of a path's decisions behind the goal that nobody took, in their order.
+    fn untaken_behind(&mut self, goal: GoalId, path: &Path) -> Vec<(AlternativeKind, Candidate)> {
+        let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
+        let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
+        let choices = self.choices(path);
+        let nodes = self.tree.insert(&choices).nodes;
+        let behind = path.decisions.iter().zip(nodes).filter(|(decision, _)| decision.events_before > first);
+        let ways = behind.flat_map(|(decision, node)| {
+            let alternatives = decision.alternatives.iter().enumerate();
+            alternatives.map(move |(branch, alternative)| (alternative.kind, Candidate { node, branch }))
+        });
+        let is_untaken =
+            |way: &Candidate| matches!(self.tree.status(way.node, way.branch), Status::Open | Status::Skipped);
+        ways.filter(|(_, way)| is_untaken(way)).collect()
     }
 }
 
