@@ -202,9 +202,9 @@ impl Bounds {
         }
     }
 
-    /// As much as some growing would give, for inputs that are varied one at a time.
+    /// Larger inputs and more iterations, as some growing would give, on paths of no more instructions.
     pub(crate) fn far(self) -> Bounds {
-        self.grown().grown().grown()
+        Bounds { instructions: self.instructions, ..self.grown().grown().grown() }
     }
 
     /// Longer sequences of calls, half as long again.

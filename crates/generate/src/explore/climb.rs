@@ -54,11 +54,12 @@ impl Exploration<'_, '_> {
         let Some(session) = self.session.afresh(bounds.pointer_elements).filter(|_| !starts.is_empty()) else { return };
         let open = self.ledger.open();
         let part = budget.part(SHARE);
+        let enough = budget.steps.saturating_add(part.steps());
         let means = Means { routes: self.routes, workers: self.workers.clone() };
         let found = Found { counters: self.counters, faults: self.record };
         let mut above = Exploration::new(session, &means, self.ledger, found, bounds, budget);
         for (to, start) in starts {
-            above.climb_to(to, &start, &part, budget, on_goals);
+            above.climb_to((to, &start), (&part, enough), budget, on_goals);
         }
         above.look_for_returns(budget);
         above.count_solver_calls();
@@ -101,8 +102,13 @@ impl Exploration<'_, '_> {
         open.into_iter().filter_map(start).collect()
     }
 
-    fn climb_to(&mut self, to: Event, start: &Named, part: &Part, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
-        let enough = budget.steps.saturating_add(part.steps());
+    fn climb_to(
+        &mut self,
+        (to, start): (Event, &Named),
+        (part, enough): (&Part, u64),
+        budget: &mut Budget<'_>,
+        on_goals: &mut OnGoals<'_>,
+    ) {
         let mut ladder =
             Ladder { to, rungs: BinaryHeap::new(), highest: (0, 0), fruitless: 0, random: budget.settings.seed };
         self.execute_named(start, budget, on_goals);
