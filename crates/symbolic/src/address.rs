@@ -1,13 +1,13 @@
 //! Pointers: arithmetic, comparison, and the check of every access.
 
-use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms};
+use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
 use crate::executor::{Executor, Step, Touchable};
 use crate::inputs::{Content, Instead, Members, ShapeId};
 use crate::memory::{Contents, Origin};
 use crate::path::{AlternativeKind, FaultKind, PathEnd};
-use crate::value::{ObjectId, Pointer, Target, Value, signed};
+use crate::value::{OBJECT_BASE, ObjectId, Pointer, Target, Value, signed};
 
 /// Above this many places, a symbolic index is made concrete, one value a path.
 const MOST_READ_PLACES: usize = 256;
@@ -251,7 +251,11 @@ impl Executor<'_, '_> {
 
     fn compare_targets(&mut self, op: CompareOp, left: &Target, right: &Target) -> Option<TermId> {
         if left.object == right.object {
-            return Some(self.compare_terms(op, left.offset, right.offset));
+            let (left, right) = match left.object {
+                Some(_) if !matches!(op, CompareOp::Eq | CompareOp::Ne) => self.addresses(left.offset, right.offset),
+                _ => (left.offset, right.offset),
+            };
+            return Some(self.compare_terms(op, left, right));
         }
         let starts = [left, right].iter().all(|target| self.session.terms.as_constant(target.offset) == Some(0));
         let walks = !starts || !matches!(op, CompareOp::Eq | CompareOp::Ne);
@@ -269,6 +273,20 @@ impl Executor<'_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// Two places of one object as numbers that are ordered as the addresses are: what lies before its beginning is below,
+    /// and what is far behind its end does not come out below it.
+    fn addresses(&mut self, left: TermId, right: TermId) -> (TermId, TermId) {
+        let terms = &mut self.session.terms;
+        let is_small = |terms: &Terms, offset| {
+            bounds(terms, &[], offset).is_some_and(|bounds| bounds.unsigned.1 < u128::from(u64::MAX - OBJECT_BASE))
+        };
+        if is_small(terms, left) && is_small(terms, right) {
+            return (left, right);
+        }
+        let base = terms.constant(u128::from(OBJECT_BASE), 64);
+        (terms.binary(TermOp::Add, left, base), terms.binary(TermOp::Add, right, base))
     }
 
     /// Checks an access of `size` bytes and says where it goes.

@@ -3,6 +3,10 @@
 use branchwise_constraints::TermId;
 use branchwise_program::CodeFunctionId;
 
+/// An address as objects have: the order of two places of one object depends on it only where one of them is so far away
+/// that its address wraps around. Replays put the objects of tests behind this one.
+pub(crate) const OBJECT_BASE: u64 = 0x5480_0000_0000;
+
 /// An object of one path's memory.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectId(pub u32);

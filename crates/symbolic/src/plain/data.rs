@@ -2,7 +2,7 @@
 
 use super::operation::{Indexed, Slot, Step, Three};
 use super::{Machine, bits};
-use crate::value::{Pointer, Value};
+use crate::value::{OBJECT_BASE, Pointer, Value};
 
 /// `None` from an operation: it is not plain, and has done nothing.
 impl Machine<'_, '_, '_, '_> {
@@ -62,7 +62,7 @@ impl Machine<'_, '_, '_, '_> {
         match (self.slot(left), self.slot(right)) {
             (Value::Bits(left), Value::Bits(right)) => Some((left, right)),
             (Value::Pointer(left), Value::Pointer(right)) if left.object == right.object => {
-                Some((left.offset, right.offset))
+                Some((left.offset.wrapping_add(OBJECT_BASE), right.offset.wrapping_add(OBJECT_BASE)))
             }
             _ => None,
         }
