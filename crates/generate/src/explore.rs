@@ -573,13 +573,17 @@ impl<'a, 'p> Exploration<'a, 'p> {
     fn note_goals(&mut self, path: &Path, budget: &Budget<'_>, on_goals: &mut OnGoals<'_>) -> Vec<GoalId> {
         let fresh = self.note_trace(path);
         if !fresh.is_empty() {
-            self.last_progress = budget.steps;
-            let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
-            self.frontier.goals_changed(&self.tree, self.ledger, guidance);
-            self.goals_changed_for_dependence();
+            self.goals_changed(budget);
             on_goals(self.ledger.reached(), self.ledger.len());
         }
         fresh
+    }
+
+    fn goals_changed(&mut self, budget: &Budget<'_>) {
+        self.last_progress = budget.steps;
+        let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
+        self.frontier.goals_changed(&self.tree, self.ledger, guidance);
+        self.goals_changed_for_dependence();
     }
 
     /// Inputs that break a precondition, or that no test can have.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use branchwise_constraints::{Model, holds};
 use branchwise_program::MarkerId;
 use branchwise_program::map::Event;
-use branchwise_search::{Candidate, Guidance, Status};
+use branchwise_search::{Candidate, Status};
 use branchwise_symbolic::{AlternativeKind, Decision, Path};
 
 use super::seeds::{Named, by_name};
@@ -65,10 +65,7 @@ impl Exploration<'_, '_> {
         above.count_solver_calls();
         self.foreign = above.take_attempts();
         if self.ledger.open() < open {
-            self.last_progress = budget.steps;
-            let guidance = Guidance::new(self.routes, self.session.function, self.ledger);
-            self.frontier.goals_changed(&self.tree, self.ledger, guidance);
-            self.goals_changed_for_dependence();
+            self.goals_changed(budget);
         }
     }
 

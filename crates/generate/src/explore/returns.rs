@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use branchwise_constraints::Model;
 use branchwise_goals::GoalId;
 use branchwise_program::map::Event;
 use branchwise_search::{Candidate, Status};
@@ -62,19 +63,13 @@ impl Exploration<'_, '_> {
                     return BTreeSet::new();
                 }
                 *mends_left -= 1;
-                budget.steps += 1;
-                let Some(model) = self.solve(candidate) else { continue };
-                let (found, model) = (self.run_path(&model, budget), Rc::new(model));
-                let reached = self.goals_of(&found);
-                if !reached.contains(&goal) || self.is_no_test(&found) {
-                    continue;
-                }
+                let Some((found, model, reached)) = self.tried(goal, candidate, budget) else { continue };
                 if returns(&found) {
                     self.keep(found, &model, true);
                     return reached;
                 }
                 if is_faulty(&found) {
-                    self.insert(&found, &model);
+                    self.insert(&found, &Rc::new(model));
                     faulty = Some(found);
                     break;
                 }
@@ -123,16 +118,27 @@ impl Exploration<'_, '_> {
                 break;
             }
             *ways_left -= 1;
-            budget.steps += 1;
-            let Some(model) = self.solve(candidate) else { continue };
-            let found = self.run_path(&model, budget);
-            let reached = self.goals_of(&found);
-            if returns(&found) && reached.contains(&goal) && !self.is_no_test(&found) {
+            let tried = self.tried(goal, candidate, budget);
+            if let Some((found, model, reached)) = tried.filter(|(found, ..)| returns(found)) {
                 self.keep(found, &model, true);
                 return reached;
             }
         }
         BTreeSet::new()
+    }
+
+    /// The path that takes an alternative, its input and all that it reaches, if the goal is among that.
+    fn tried(
+        &mut self,
+        goal: GoalId,
+        candidate: Candidate,
+        budget: &mut Budget<'_>,
+    ) -> Option<(Path, Model, BTreeSet<GoalId>)> {
+        budget.steps += 1;
+        let model = self.solve(candidate)?;
+        let found = self.run_path(&model, budget);
+        let reached = self.goals_of(&found);
+        (reached.contains(&goal) && !self.is_no_test(&found)).then_some((found, model, reached))
     }
 
     /// The alternatives behind the goal that nobody took: of each outcome the first and the last.
