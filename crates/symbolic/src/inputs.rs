@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use branchwise_constraints::{CompareOp, TermId, Terms};
+use branchwise_constraints::{CompareOp, TermId, Terms, VariableId};
 use branchwise_program::map::{Input, InputOrigin, Map, PointerDomain};
 use branchwise_program::types::{Field, TypeKind, TypeTable};
 use branchwise_program::{CallableId, FeedId, FunctionId, TypeId};
@@ -112,6 +112,18 @@ pub enum Content {
 impl InputSpace {
     pub fn shape(&self, id: ShapeId) -> &Shape {
         &self.shapes[id.0 as usize]
+    }
+
+    /// Whether it is the number of elements of some object, above the least.
+    pub fn counts_elements(&self, terms: &Terms, variable: VariableId) -> bool {
+        let term = Some(terms.variable_term(variable));
+        self.shapes.iter().any(|shape| shape.extra_elements == term)
+    }
+
+    /// Whether it says that a pointer is null.
+    pub fn says_null(&self, terms: &Terms, variable: VariableId) -> bool {
+        let term = Some(terms.variable_term(variable));
+        self.shapes.iter().any(|shape| shape.is_null == term)
     }
 
     /// The shape of an input variable, if it was looked at.
@@ -492,6 +504,7 @@ impl Filler<'_> {
     /// `void *`: bytes, enough for a structure that the program may see in them.
     fn bytes(&mut self, name: &str, target: TypeId) -> ShapeId {
         let mut shape = Shape::new(format!("(*{name})"), target, BYTES_PER_ELEMENT * self.bound, 1);
+        shape.bounded = true;
         shape.is_null = Some(self.terms.variable(&format!("{name}.null"), 1));
         shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
         self.pointed(shape)
