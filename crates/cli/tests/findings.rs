@@ -231,6 +231,40 @@ fn tests_return_where_there_are_inputs_that_do() {
     assert!(places.contains(&3) && places.contains(&12), "what goes wrong is listed all the same: {places:?}");
 }
 
+/// Nobody says that the lengths are those of the arrays, and some runs are longer than the first arrays that are tried.
+const RUNS: &str = "unsigned unpack(const void *data, unsigned length, unsigned char *out, unsigned room)
+{
+    const unsigned char *in = (const unsigned char *)data;
+    const unsigned char *end = in + length;
+    unsigned char *to = out;
+    do {
+        unsigned run = *in++;
+        if (run > 24 || to + run > out + room || in + run > end) {
+            return 0;
+        }
+        switch (run) {
+        case 24: *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++;
+        case 20: *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++;
+        case 16: *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++;
+                 *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++; *to++ = *in++;
+        case 4: *to++ = *in++; *to++ = *in++; *to++ = *in++;
+        case 1: *to++ = *in++;
+        }
+    } while (in < end);
+    return to - out;
+}
+";
+
+#[test]
+fn tests_have_arrays_that_are_long_enough_where_some_are() {
+    let json = generate(RUNS);
+    let function = &json["functions"][0];
+    assert_eq!(function["summary"]["covered"], function["summary"]["goals"]);
+    for test in function["tests"].as_array().expect("tests") {
+        assert_eq!(test["observed"]["end"], "returned", "{}", test["inputs"]);
+    }
+}
+
 fn line(finding: &Json) -> Option<u64> {
     finding["line"].as_u64()
 }

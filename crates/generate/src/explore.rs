@@ -368,6 +368,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.note_what_is_left(budget);
         self.end_dependence();
         self.look_for_returns(budget);
+        self.look_for_longer(budget, on_goals);
         self.look_for_faults(budget, on_goals);
         self.count_solver_calls();
     }

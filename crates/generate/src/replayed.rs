@@ -1,9 +1,10 @@
 //! Attempts after their native run, and whether it was as predicted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use branchwise_goals::{GoalId, Ledger, Trace, TraceEnd};
 use branchwise_program::FunctionId;
+use branchwise_program::code::Location;
 use branchwise_replay::{Blob, Harness, NativeEnd, Observation, ReplayError};
 use branchwise_symbolic::{FaultKind, Output, Path, PathEnd};
 
@@ -18,6 +19,10 @@ pub(crate) struct Replayed {
     pub covers: Vec<GoalId>,
 }
 
+/// So many runs that had to be stopped, of paths that were cut at the same place, show what there is to see: each costs as
+/// long as a run may take.
+const MOST_STOPPED: usize = 4;
+
 /// Runs the attempts natively. Those whose paths were cut come last, as they may run until they are stopped, and only where
 /// they can still show something: goals that the others leave, or findings.
 pub(crate) fn replay(
@@ -30,15 +35,57 @@ pub(crate) fn replay(
     let (cut, ended): (Vec<_>, Vec<_>) = (0..).zip(attempts).partition(|(_, attempt)| is_cut(attempt));
     let mut replayed = run(harness, ended, ledger)?;
     if findings != FindingsMode::None || !is_covered(ledger, &replayed) {
-        replayed.extend(run(harness, cut, ledger)?);
+        run_cut(harness, cut, ledger, &mut replayed)?;
         replayed.sort_by_key(|(number, _)| *number);
     }
     Ok(replayed.into_iter().map(|(_, replayed)| replayed).collect())
 }
 
+/// The same for those that were cut, one by one: what one shows the next one need not.
+fn run_cut(
+    harness: &mut Harness,
+    cut: Vec<(usize, Attempt)>,
+    ledger: &Ledger,
+    replayed: &mut Vec<(usize, Replayed)>,
+) -> Result<(), ReplayError> {
+    let mut covered = all_covered(replayed);
+    let mut stopped: HashMap<Option<Location>, usize> = HashMap::new();
+    for (number, attempt) in cut {
+        let place = cut_at(&attempt.path);
+        let enough = stopped.get(&place).is_some_and(|&times| times >= MOST_STOPPED);
+        if enough && predicted_goals(&attempt, ledger).is_subset(&covered) {
+            continue;
+        }
+        let shown = run(harness, vec![(number, attempt)], ledger)?;
+        if shown.iter().any(|(_, one)| one.observation.end == NativeEnd::TimeLimit) {
+            *stopped.entry(place).or_default() += 1;
+        }
+        covered.extend(all_covered(&shown));
+        replayed.extend(shown);
+    }
+    Ok(())
+}
+
+/// The loop that did not end. Where the instructions of a path are counted, the last one is anywhere.
+fn cut_at(path: &Path) -> Option<Location> {
+    match path.end {
+        PathEnd::LoopBound { location, .. } | PathEnd::CallDepth { location, .. } => location,
+        _ => None,
+    }
+}
+
+fn predicted_goals(attempt: &Attempt, ledger: &Ledger) -> BTreeSet<GoalId> {
+    let calls = called(&attempt.path, attempt.case.function);
+    ledger.reached_by_trace(&predicted_trace(&attempt.path, &calls))
+}
+
+fn all_covered(replayed: &[(usize, Replayed)]) -> BTreeSet<GoalId> {
+    replayed.iter().flat_map(|(_, replayed)| replayed.covers.iter().copied()).collect()
+}
+
 /// Whether there is nothing more to reach.
 fn is_covered(ledger: &Ledger, replayed: &[(usize, Replayed)]) -> bool {
-    let covered: BTreeSet<GoalId> = replayed.iter().flat_map(|(_, replayed)| replayed.covers.iter().copied()).collect();
+    let covered = all_covered(replayed);
     ledger.open() == 0 && ledger.goals().all(|(id, _)| !ledger.is_reached(id) || covered.contains(&id))
 }
 

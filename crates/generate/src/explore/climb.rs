@@ -46,27 +46,43 @@ impl Exploration<'_, '_> {
         !self.climbed && !path_by_path && self.is_stalled(budget) && self.has_open_outcomes()
     }
 
-    /// Looks for such outcomes apart from the round, whose conclusions are those within its bounds.
+    /// Looks for such outcomes with room for longer inputs.
     pub(super) fn climb(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         self.climbed = true;
         let starts = self.starts();
-        let bounds = self.bounds.far();
-        let Some(session) = self.session.afresh(bounds.pointer_elements).filter(|_| !starts.is_empty()) else { return };
+        if starts.is_empty() {
+            return;
+        }
         let open = self.ledger.open();
         let part = budget.part(SHARE);
         let enough = budget.steps.saturating_add(part.steps());
-        let means = Means { routes: self.routes, workers: self.workers.clone() };
-        let found = Found { counters: self.counters, faults: self.record };
-        let mut above = Exploration::new(session, &means, self.ledger, found, bounds, budget);
-        for (to, start) in starts {
-            above.climb_to((to, &start), (&part, enough), budget, on_goals);
-        }
-        above.look_for_returns(budget);
-        above.count_solver_calls();
-        self.foreign = above.take_attempts();
+        self.with_more_room(budget, |above, budget| {
+            for (to, start) in starts {
+                above.climb_to((to, &start), (&part, enough), budget, on_goals);
+            }
+            above.look_for_returns(budget);
+        });
         if self.ledger.open() < open {
             self.goals_changed(budget);
         }
+    }
+
+    /// Works apart from the round, whose conclusions are those within its bounds, with room for much longer inputs. What is
+    /// found is kept.
+    pub(super) fn with_more_room(
+        &mut self,
+        budget: &mut Budget<'_>,
+        work: impl FnOnce(&mut Exploration<'_, '_>, &mut Budget<'_>),
+    ) {
+        let bounds = self.bounds.far();
+        let Some(session) = self.session.afresh(bounds.pointer_elements) else { return };
+        let means = Means { routes: self.routes, workers: self.workers.clone() };
+        let found = Found { counters: self.counters, faults: self.record };
+        let mut above = Exploration::new(session, &means, self.ledger, found, bounds, budget);
+        work(&mut above, budget);
+        above.count_solver_calls();
+        let mut attempts = above.take_attempts();
+        self.foreign.append(&mut attempts);
     }
 
     /// Remembers the inputs that come most often to conditions whose outcomes are wanted.

@@ -3,21 +3,51 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use branchwise_constraints::Model;
+use branchwise_constraints::{Model, holds};
 use branchwise_goals::GoalId;
 use branchwise_program::map::Event;
 use branchwise_search::{Candidate, Status};
-use branchwise_symbolic::{AlternativeKind, Path, PathEnd};
+use branchwise_symbolic::{AlternativeKind, Fault, FaultKind, Path, PathEnd};
 
-use super::{Budget, Exploration};
+use super::seeds::{Named, by_name};
+use super::{Budget, Exploration, OnGoals};
 use crate::replayed::{called, predicted_trace};
 
 /// Ways out of unfinished paths that one round tries.
 const MOST_WAYS_OUT: usize = 16;
 
-/// Inputs that one round tries instead of those that end in faults, and ways that it tries behind one fault.
-const MOST_MENDS: usize = 64;
+/// Inputs that are tried at once instead of those that end in faults, and ways behind one fault.
+const MOST_MENDS: usize = 1024;
+const MOST_FIRST_WAYS: usize = 2;
 const MOST_LAST_WAYS: usize = 4;
+
+/// The part of what is left of the budget that they may take.
+const SHARE: f64 = 0.2;
+
+/// What may still be tried instead of inputs that end in faults.
+struct Mends {
+    left: usize,
+    until: f64,
+}
+
+impl Mends {
+    fn within(budget: &Budget<'_>) -> Mends {
+        let spent = budget.spent();
+        Mends { left: MOST_MENDS, until: spent + SHARE * (1.0 - spent) }
+    }
+
+    fn are_over(&self, budget: &Budget<'_>) -> bool {
+        self.left == 0 || budget.spent() >= self.until
+    }
+}
+
+/// An alternative that nobody took, of one of a path's decisions.
+#[derive(Clone, Copy)]
+struct Untaken {
+    kind: AlternativeKind,
+    decision: usize,
+    way: Candidate,
+}
 
 impl Exploration<'_, '_> {
     /// A loop that does not end may be left on another way behind the same goal. No verdict rests on these paths: the goals
@@ -27,7 +57,7 @@ impl Exploration<'_, '_> {
         for attempt in self.attempts.iter().filter(|attempt| returns(&attempt.path)) {
             returned.extend(self.goals_of(&attempt.path));
         }
-        let (mut ways_left, mut mends_left) = (MOST_WAYS_OUT, MOST_MENDS);
+        let (mut ways_left, mut mends) = (MOST_WAYS_OUT, Mends::within(budget));
         for index in 0..self.attempts.len() {
             let path = &self.attempts[index].path;
             let (unfinished, faulty) = (is_unfinished(path), is_faulty(path));
@@ -41,36 +71,92 @@ impl Exploration<'_, '_> {
                 }
                 returned.extend(match unfinished {
                     true => self.return_behind(goal, &path, &mut ways_left, budget),
-                    false => self.mended(goal, &path, &mut mends_left, budget),
+                    false => self.mended(goal, &path, &mut mends, budget),
                 });
             }
         }
+        self.unreturned.retain(|goal| !returned.contains(goal));
+    }
+
+    /// The same for goals that were reached by inputs which are too short for what follows, with room for longer ones.
+    pub(super) fn look_for_longer(&mut self, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
+        let starts = self.too_short();
+        if starts.is_empty() || self.must_stop(budget) {
+            return;
+        }
+        let mut mends = Mends::within(budget);
+        self.with_more_room(budget, |above, budget| {
+            let mut returned = BTreeSet::new();
+            for (goal, start) in starts {
+                if returned.contains(&goal) || mends.are_over(budget) {
+                    continue;
+                }
+                let Some(path) = above.start_again(goal, &start, budget, on_goals) else { continue };
+                returned.extend(above.mended(goal, &path, &mut mends, budget));
+            }
+        });
+    }
+
+    /// The path of an input that reaches the goal and ends in a fault; where it does so without null pointers too, that one.
+    fn start_again(
+        &mut self,
+        goal: GoalId,
+        start: &Named,
+        budget: &mut Budget<'_>,
+        on_goals: &mut OnGoals<'_>,
+    ) -> Option<Path> {
+        self.execute_named(start, budget, on_goals);
+        let model = self.model_of(&by_name(start));
+        let without_null = self.without_null(&model);
+        without_null.into_iter().chain([model]).find_map(|model| {
+            let path = self.run_path(&model, budget);
+            let fits = is_faulty(&path) && self.goals_of(&path).contains(&goal);
+            self.insert(&path, &Rc::new(model));
+            fits.then_some(path)
+        })
+    }
+
+    fn without_null(&self, model: &Model) -> Option<Model> {
+        let (terms, inputs) = (&self.session.terms, &self.session.inputs);
+        let mut without = model.clone();
+        for (variable, value) in model.iter().filter(|(variable, _)| inputs.says_null(terms, *variable)) {
+            if value != 0 {
+                without.set(variable, 0);
+            }
+        }
+        (without != *model).then_some(without)
+    }
+
+    /// The goals from which no path returns, each with an input that leads there and behind the end of an array.
+    fn too_short(&self) -> Vec<(GoalId, Named)> {
+        let mut goals = self.unreturned.clone();
+        let mut starts = Vec::new();
+        for attempt in self.attempts.iter().filter(|attempt| is_out_of_bounds(&attempt.path)) {
+            let reached = self.goals_of(&attempt.path);
+            starts.extend(reached.intersection(&goals).map(|&goal| (goal, attempt.named.clone())));
+            goals.retain(|goal| !reached.contains(goal));
+        }
+        starts
     }
 
     /// The same behind the goal of a path that ends in a fault: where an array was too short a longer one is tried, where an
-    /// index was too large a smaller one, and again where that comes to another fault.
-    fn mended(
-        &mut self,
-        goal: GoalId,
-        path: &Path,
-        mends_left: &mut usize,
-        budget: &mut Budget<'_>,
-    ) -> BTreeSet<GoalId> {
-        let mut faulty = Some(path.clone());
-        while let Some(path) = faulty.take() {
-            for candidate in self.last_ways(goal, &path) {
-                if *mends_left == 0 || self.must_stop(budget) || budget.spent() >= 1.0 {
+    /// index was too large a smaller one, and again where that comes to another fault or does not end.
+    fn mended(&mut self, goal: GoalId, path: &Path, mends: &mut Mends, budget: &mut Budget<'_>) -> BTreeSet<GoalId> {
+        let mut astray = Some((path.clone(), 0));
+        while let Some((path, mended)) = astray.take() {
+            for Untaken { decision, way, .. } in self.ways_around(goal, &path, mended) {
+                if mends.are_over(budget) || self.must_stop(budget) {
                     return BTreeSet::new();
                 }
-                *mends_left -= 1;
-                let Some((found, model, reached)) = self.tried(goal, candidate, budget) else { continue };
+                mends.left -= 1;
+                let Some((found, model, reached)) = self.tried(goal, way, budget) else { continue };
                 if returns(&found) {
                     self.keep(found, &model, true);
                     return reached;
                 }
-                if is_faulty(&found) {
+                if is_faulty(&found) || is_unfinished(&found) {
                     self.insert(&found, &Rc::new(model));
-                    faulty = Some(found);
+                    astray = Some((found, decision));
                     break;
                 }
             }
@@ -78,11 +164,14 @@ impl Exploration<'_, '_> {
         BTreeSet::new()
     }
 
-    /// The last alternatives behind the goal that nobody took and that are no faults.
-    fn last_ways(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
-        let goes_on = |kind| matches!(kind, AlternativeKind::Event(_) | AlternativeKind::Continue);
-        let untaken = self.untaken_behind(goal, path).into_iter().rev();
-        untaken.filter(|(kind, _)| goes_on(*kind)).map(|(_, way)| way).take(MOST_LAST_WAYS).collect()
+    /// Alternatives behind the goal that nobody took and that are no faults: the first outcomes behind the place that was
+    /// mended last, since that may leave a loop, and the last of all.
+    fn ways_around(&mut self, goal: GoalId, path: &Path, mended: usize) -> Vec<Untaken> {
+        let is_outcome = |way: &Untaken| matches!(way.kind, AlternativeKind::Event(_));
+        let mut untaken = self.untaken_behind(goal, path);
+        untaken.retain(|way| is_outcome(way) || way.kind == AlternativeKind::Continue);
+        let leaving = untaken.iter().filter(|way| way.decision > mended && is_outcome(way)).take(MOST_FIRST_WAYS);
+        leaving.chain(untaken.iter().rev().take(MOST_LAST_WAYS)).copied().collect()
     }
 
     /// Whether it is the first path that returns from a goal which others have reached.
@@ -136,17 +225,31 @@ impl Exploration<'_, '_> {
     ) -> Option<(Path, Model, BTreeSet<GoalId>)> {
         budget.steps += 1;
         let model = self.solve(candidate)?;
+        let model = self.roomier(candidate, &model).unwrap_or(model);
         let found = self.run_path(&model, budget);
         let reached = self.goals_of(&found);
         (reached.contains(&goal) && !self.is_no_test(&found)).then_some((found, model, reached))
     }
 
+    /// The same with twice as many elements as before where the last condition asks for more: what is read one by one asks for
+    /// one more each time, and the solver gives as many as it likes.
+    fn roomier(&self, candidate: Candidate, model: &Model) -> Option<Model> {
+        let (terms, constraints) = (&self.session.terms, self.constraints(candidate));
+        let variables = terms.variables(*constraints.last()?);
+        let before = &self.knowledge[candidate.node.0 as usize].model;
+        let mut roomier = model.clone();
+        for &variable in variables.iter().filter(|&&variable| self.session.inputs.counts_elements(terms, variable)) {
+            roomier.set(variable, 2 * before.get(variable) + 1);
+        }
+        (roomier != *model && holds(terms, &roomier, &constraints)).then_some(roomier)
+    }
+
     /// The alternatives behind the goal that nobody took: of each outcome the first and the last.
     fn ways_out(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
         let mut ways: BTreeMap<Event, (Candidate, Candidate)> = BTreeMap::new();
-        for (kind, candidate) in self.untaken_behind(goal, path) {
+        for Untaken { kind, way, .. } in self.untaken_behind(goal, path) {
             if let AlternativeKind::Event(event) = kind {
-                ways.entry(event).or_insert((candidate, candidate)).1 = candidate;
+                ways.entry(event).or_insert((way, way)).1 = way;
             }
         }
         let mut ways: Vec<Candidate> = ways.into_values().flat_map(|(first, last)| [first, last]).collect();
@@ -156,19 +259,22 @@ impl Exploration<'_, '_> {
     }
 
     /// The alternatives of a path's decisions behind the goal that nobody took, in their order.
-    fn untaken_behind(&mut self, goal: GoalId, path: &Path) -> Vec<(AlternativeKind, Candidate)> {
+    fn untaken_behind(&mut self, goal: GoalId, path: &Path) -> Vec<Untaken> {
         let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
         let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
         let choices = self.choices(path);
         let nodes = self.tree.insert(&choices).nodes;
-        let behind = path.decisions.iter().zip(nodes).filter(|(decision, _)| decision.events_before > first);
-        let ways = behind.flat_map(|(decision, node)| {
-            let alternatives = decision.alternatives.iter().enumerate();
-            alternatives.map(move |(branch, alternative)| (alternative.kind, Candidate { node, branch }))
-        });
-        let is_untaken =
-            |way: &Candidate| matches!(self.tree.status(way.node, way.branch), Status::Open | Status::Skipped);
-        ways.filter(|(_, way)| is_untaken(way)).collect()
+        let mut untaken = Vec::new();
+        for (number, (decision, node)) in path.decisions.iter().zip(nodes).enumerate() {
+            let alternatives = decision.alternatives.iter().enumerate().filter(|_| decision.events_before > first);
+            for (branch, alternative) in alternatives {
+                if matches!(self.tree.status(node, branch), Status::Open | Status::Skipped) {
+                    let way = Candidate { node, branch };
+                    untaken.push(Untaken { kind: alternative.kind, decision: number, way });
+                }
+            }
+        }
+        untaken
     }
 }
 
@@ -177,7 +283,18 @@ fn returns(path: &Path) -> bool {
 }
 
 fn is_faulty(path: &Path) -> bool {
-    matches!(path.end, PathEnd::Fault(_) | PathEnd::SizeBound { .. })
+    fault(path).is_some()
+}
+
+fn is_out_of_bounds(path: &Path) -> bool {
+    fault(path).is_some_and(|fault| fault.kind == FaultKind::OutOfBounds)
+}
+
+fn fault(path: &Path) -> Option<&Fault> {
+    match &path.end {
+        PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } => Some(fault),
+        _ => None,
+    }
 }
 
 /// A limit ended it, so that natively it may go on for ever.

@@ -66,14 +66,14 @@ impl Exploration<'_, '_> {
 
     pub(super) fn execute_named(&mut self, named: &Named, budget: &mut Budget<'_>, on_goals: &mut OnGoals<'_>) {
         let values = by_name(named);
-        let mut last = Model::new();
+        let mut last = None;
         for _ in 0..MOST_LOOKS {
             let model = self.model_of(&values);
-            if model == last || self.must_stop(budget) {
+            if last.as_ref() == Some(&model) || self.must_stop(budget) {
                 break;
             }
             self.execute(model.clone(), true, budget, on_goals);
-            last = model;
+            last = Some(model);
         }
     }
 
