@@ -39,6 +39,7 @@ use crate::preprocess::{clean_flags, coverage_dump, preprocess, preprocess_from}
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::{SyntaxId, SyntaxTree};
+use crate::taken_for::TakenFor;
 use crate::usage::{Given, UsableConstructors, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
@@ -140,7 +141,7 @@ impl Job<'_> {
         let mut unit = UnitBuilder {
             job: self,
             files: Files::default(),
-            types: Types::default(),
+            types: Types::new(self.taken_for(&functions)),
             map: Map::default(),
             macros: MacroTable::of_unit(original.root()),
             globals: Globals::of_unit(&declarations, self.set_statics, self.provided),
@@ -165,6 +166,14 @@ impl Job<'_> {
         unit.map.classes = hierarchy(&marked.root().children(), &unit.callees, &mut unit.files);
         unit.add_stubs(&declarations);
         Ok(unit.finish(&bodies))
+    }
+
+    /// In C++ conversions have other rules, and tests make objects of classes in other ways.
+    fn taken_for<'u>(&self, functions: &[Named<'u>]) -> TakenFor<'u> {
+        match self.language {
+            Language::C => TakenFor::of_functions(functions.iter().map(|function| function.cursor)),
+            Language::Cpp => TakenFor::default(),
+        }
     }
 
     /// Tests give streams over strings for others.
@@ -420,7 +429,7 @@ fn variants(symbol: &str) -> Vec<String> {
 struct UnitBuilder<'a, 'u> {
     job: &'a Job<'a>,
     files: Files,
-    types: Types,
+    types: Types<'u>,
     map: Map,
     macros: MacroTable,
     globals: Globals<'u>,
@@ -660,10 +669,8 @@ impl<'u> UnitBuilder<'_, 'u> {
     }
 
     fn parameters(&mut self, function: Cursor<'u>) -> Vec<Parameter> {
-        let parameter = |cursor: Cursor<'u>| Parameter {
-            name: cursor.spelling(),
-            type_id: self.types.parameter_id(cursor.clang_type()),
-        };
+        let parameter =
+            |cursor: Cursor<'u>| Parameter { name: cursor.spelling(), type_id: self.types.of_parameter(cursor) };
         function.arguments().into_iter().map(parameter).collect()
     }
 
@@ -679,7 +686,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         for global in globals {
             let type_id = match drivers::unknown_length(*global) {
                 Some(elements) => self.types.array_of(global.clang_type().canonical().element(), elements),
-                None => self.types.id(global.clang_type()),
+                None => self.types.of_variable(*global),
             };
             inputs.push(Input { name: qualified(*global), type_id, origin: InputOrigin::Global });
         }

@@ -13,18 +13,25 @@ use crate::clang::{ClangType, Cursor};
 use crate::drivers::is_unspellable;
 use crate::functions::qualified;
 use crate::signatures::Signature;
+use crate::taken_for::TakenFor;
 
 #[derive(Default)]
-pub(crate) struct Types {
+pub(crate) struct Types<'u> {
     pub table: TypeTable,
     ids: HashMap<String, TypeId>,
     /// Of every function type in the table; an error names the type that cannot be written down.
     pub signatures: HashMap<TypeId, Result<Signature, String>>,
     /// The types of the unit's functions, by name.
     pub functions: HashMap<String, TypeId>,
+    /// What pointers to `void` point to.
+    taken_for: TakenFor<'u>,
 }
 
-impl Types {
+impl<'u> Types<'u> {
+    pub fn new(taken_for: TakenFor<'u>) -> Types<'u> {
+        Types { taken_for, ..Types::default() }
+    }
+
     pub fn id(&mut self, clang_type: ClangType<'_>) -> TypeId {
         let canonical = clang_type.canonical().unqualified();
         let key = type_key(canonical);
@@ -55,6 +62,20 @@ impl Types {
         let id = self.table.push(Type { kind: TypeKind::Void, spelling: "void".to_owned(), size: 0, alignment: 16 });
         self.ids.insert("void".to_owned(), id);
         id
+    }
+
+    /// The type of a parameter, where a pointer to `void` points to what it is taken for.
+    pub fn of_parameter(&mut self, parameter: Cursor<'_>) -> TypeId {
+        self.taken(parameter).unwrap_or_else(|| self.parameter_id(parameter.clang_type()))
+    }
+
+    /// The same of a member or variable.
+    pub fn of_variable(&mut self, variable: Cursor<'_>) -> TypeId {
+        self.taken(variable).unwrap_or_else(|| self.id(variable.clang_type()))
+    }
+
+    fn taken(&mut self, declaration: Cursor<'_>) -> Option<TypeId> {
+        self.taken_for.object(declaration).map(|object| self.any_pointer(object))
     }
 
     /// The type of a parameter after adjustment; `T name[N]` keeps its N.
@@ -100,14 +121,14 @@ impl Types {
         id
     }
 
-    /// A pointer to elements, of a type that depends on other parameters and can only be written as `void *`.
+    /// A pointer to elements that is written as `void *`, as their type depends on other parameters or is not declared.
     fn any_pointer(&mut self, element: ClangType<'_>) -> TypeId {
-        let target = self.id(element);
-        let key = format!("void * to {}", target.0);
+        let (target, constant) = (self.id(element), element.canonical().is_const());
+        let key = format!("void * to {constant} {}", target.0);
         if let Some(&id) = self.ids.get(&key) {
             return id;
         }
-        let kind = TypeKind::Pointer { target, constant: element.canonical().is_const(), declared_count: None };
+        let kind = TypeKind::Pointer { target, constant, declared_count: None };
         let id = self.table.push(Type { kind, spelling: "void *".to_owned(), size: 8, alignment: 8 });
         self.ids.insert(key, id);
         id
@@ -229,7 +250,7 @@ impl Types {
         let unnamed = field.is_anonymous() || name.contains('(');
         Field {
             name: if unnamed { String::new() } else { name },
-            type_id: self.id(field.clang_type()),
+            type_id: self.of_variable(field),
             offset_bits: field.field_offset().unwrap_or(0),
             bit_field: field.bit_width(),
         }

@@ -66,14 +66,14 @@ fn text(class: &DerivedClass, stubs: &[Stub]) -> String {
     stubs.iter().map(|stub| stub.definition.as_str()).chain([class.definition.as_str()]).collect()
 }
 
-struct Writer<'t> {
+struct Writer<'t, 'u> {
     name: String,
-    types: &'t mut Types,
+    types: &'t mut Types<'u>,
     feeds: &'t mut IdVec<FeedId, Feed>,
     stubs: Vec<Stub>,
 }
 
-impl Writer<'_> {
+impl Writer<'_, '_> {
     fn written(
         class: Cursor<'_>,
         types: &mut Types,

@@ -40,6 +40,7 @@ mod probes;
 mod signatures;
 mod stubs;
 mod syntax;
+mod taken_for;
 mod toolchain;
 mod usage;
 

@@ -157,14 +157,14 @@ impl Written {
     }
 }
 
-struct Writer<'m> {
+struct Writer<'m, 'u> {
     map: &'m Map,
-    types: &'m Types,
+    types: &'m Types<'u>,
     is_cpp: bool,
     written: Written,
 }
 
-impl Writer<'_> {
+impl Writer<'_, '_> {
     /// Definitions for functions that nobody defines.
     fn undefined(&mut self, functions: &[Undefined]) {
         for function in functions {

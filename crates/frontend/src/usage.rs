@@ -52,7 +52,7 @@ pub(crate) struct Workshop<'w, 'u> {
     pub opens_classes: bool,
     /// The constructors that tests can call, by the name of a class and the depth at which its objects are made.
     pub usable: &'w mut UsableConstructors<'u>,
-    pub types: &'w mut Types,
+    pub types: &'w mut Types<'u>,
     pub feeds: &'w mut IdVec<FeedId, Feed>,
 }
 

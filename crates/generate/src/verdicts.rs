@@ -7,7 +7,8 @@ use branchwise_goals::{
 };
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, FeedOrigin, MarkerKind};
-use branchwise_program::{FunctionId, Program};
+use branchwise_program::types::TypeKind;
+use branchwise_program::{FunctionId, Program, TypeId};
 use branchwise_search::{Guidance, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
@@ -253,6 +254,14 @@ impl Judge<'_> {
         format!(" at {file}:{}", location.line)
     }
 
+    fn takes_void_for_objects(&self) -> bool {
+        let types = &self.program.map.types;
+        let is_object = |target: &TypeId| types[*target].kind != TypeKind::Void;
+        types.values().any(
+            |of| matches!(&of.kind, TypeKind::Pointer { target, .. } if of.spelling == "void *" && is_object(target)),
+        )
+    }
+
     fn evidence(&self, round: &Limitations) -> Evidence {
         let demands = self.program.map.demands(self.function);
         let mut assumptions = ASSUMPTIONS.map(String::from).to_vec();
@@ -261,6 +270,13 @@ impl Judge<'_> {
             assumptions.push(
                 "functions that nobody defines return any value of their type and change nothing but what their \
                  parameters point to"
+                    .to_string(),
+            );
+        }
+        if self.takes_void_for_objects() {
+            assumptions.push(
+                "a pointer to void, or to a structure that the file does not define, points to objects of the one type that \
+                 the program converts it to"
                     .to_string(),
             );
         }
