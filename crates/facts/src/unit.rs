@@ -61,7 +61,8 @@ impl UnitFacts<'_> {
 pub struct Facts<'p> {
     program: &'p Program,
     drivers: HashMap<&'p str, CodeFunctionId>,
-    between: Option<Rc<Between>>,
+    /// Once it was looked for; nothing where that was too much work.
+    between: Option<Option<Rc<Between>>>,
 }
 
 /// What holds before any call of the unit.
@@ -77,16 +78,20 @@ impl<'p> Facts<'p> {
         Facts { program, drivers, between: None }
     }
 
+    /// Finds out what all units have in common.
+    pub fn prepare(&mut self, interrupt: &AtomicBool) {
+        self.prepared(interrupt);
+    }
+
+    fn prepared(&mut self, interrupt: &AtomicBool) -> Option<Rc<Between>> {
+        let known = self.between.take().unwrap_or_else(|| self.between(interrupt).ok().map(Rc::new));
+        self.between.insert(known).clone()
+    }
+
     /// `None` if nothing is known: too much work, something whose effect nobody knows, or the flag was raised.
     pub fn of_unit(&mut self, function: FunctionId, interrupt: &AtomicBool) -> Option<UnitFacts<'p>> {
         let driver = self.driver_of(function)?;
-        let between = match &self.between {
-            Some(between) => Rc::clone(between),
-            None => {
-                let found = Rc::new(self.between(interrupt).ok()?);
-                Rc::clone(self.between.insert(found))
-            }
-        };
+        let between = self.prepared(interrupt)?;
         let mut observed = match self.interpreted(driver, &between.memory, MANY_STATES, interrupt) {
             Err(Stop::TooMuchWork) => self.interpreted(driver, &between.memory, FEW_STATES, interrupt),
             found => found,

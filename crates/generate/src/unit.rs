@@ -371,7 +371,7 @@ impl<'a> Unit<'_, 'a> {
             // What one host cannot reach another may.
             if !self.is_hosted() {
                 if proved.is_none() && ledger.open() > 0 {
-                    proved = Some(self.prove(ledger, &rounds, counters));
+                    proved = Some(self.prove(ledger, &rounds, counters, &mut budget));
                 }
                 self.close_infeasible_paths(ledger, &rounds, counters);
             }
@@ -397,7 +397,13 @@ impl<'a> Unit<'_, 'a> {
 
     /// Excludes the goals that the rounds leave open and that no execution reaches, whatever the bounds. What was reached
     /// must not be among them: if it is, nothing is concluded.
-    fn prove(&self, ledger: &mut Ledger, rounds: &[Limitations], counters: &Counters) -> Proved {
+    fn prove(
+        &self,
+        ledger: &mut Ledger,
+        rounds: &[Limitations],
+        counters: &Counters,
+        budget: &mut Budget<'_>,
+    ) -> Proved {
         let Workplace { subject, facts, .. } = &*self.place;
         let map = &subject.program.map;
         let judge = self.judge(rounds, counters, None);
@@ -411,6 +417,7 @@ impl<'a> Unit<'_, 'a> {
         if off_the_map || makes_objects || already.len() == ledger.open() {
             return Proved::default();
         }
+        budget.without(|| facts.borrow_mut().prepare(&subject.settings.interrupt));
         let found = facts.borrow_mut().of_unit(self.function, &subject.settings.interrupt);
         let Some(facts) = found else { return Proved::default() };
         // By function: the nodes that no way leads to without an outcome that is never taken.
