@@ -23,7 +23,7 @@ struct Library {
 
 const ARCHIVE: &str = "http://deb.debian.org/debian/pool/main/";
 
-const LIBRARIES: [Library; 6] = [
+const LIBRARIES: [Library; 9] = [
     Library {
         name: "cJSON 1.7.15",
         archive: "c/cjson/cjson_1.7.15.orig.tar.gz",
@@ -55,6 +55,33 @@ const LIBRARIES: [Library; 6] = [
         folder: "libb64-1.2.orig",
         runs: &[&["src/cdecode.c"], &["src/cencode.c"]],
         flags: &["-Iinclude"],
+    },
+    Library {
+        name: "liblzf 3.6",
+        archive: "libl/liblzf/liblzf_3.6.orig.tar.gz",
+        sha256: "9c5de01f7b9ccae40c3f619d26a7abec9986c06c36d260c179cedd04b89fb46a",
+        folder: "liblzf-3.6",
+        runs: &[&["lzf_d.c"]],
+        flags: &[],
+    },
+    Library {
+        name: "zlib 1.2.13",
+        archive: "z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2",
+        sha256: "71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1",
+        folder: "zlib-1.2.13.dfsg",
+        runs: &[
+            &["uncompr.c", "inflate.c", "inftrees.c", "inffast.c", "adler32.c", "crc32.c", "zutil.c"],
+            &["deflate.c", "trees.c", "adler32.c", "crc32.c", "zutil.c"],
+        ],
+        flags: &[],
+    },
+    Library {
+        name: "bzip2 1.0.8",
+        archive: "b/bzip2/bzip2_1.0.8.orig.tar.gz",
+        sha256: "ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269",
+        folder: "bzip2-1.0.8",
+        runs: &[&["bzlib.c"], &["huffman.c"]],
+        flags: &[],
     },
     Library {
         name: "tinyxml2 9.0.0",

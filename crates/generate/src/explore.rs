@@ -194,6 +194,8 @@ pub(crate) struct Counters {
     pub fault_queries: u64,
     pub solver_calls: BTreeMap<String, u64>,
     pub trees: TreeWork,
+    /// Rounds in which climbing reached nothing.
+    climbs_in_vain: i32,
 }
 
 impl Counters {

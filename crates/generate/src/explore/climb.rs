@@ -17,7 +17,11 @@ use super::seeds::{Named, by_name};
 use super::{Budget, Exploration, Found, Means, OnGoals, Part};
 
 /// The part of what is left of the budget that all such goals together may take.
-const SHARE: f64 = 0.15;
+const SHARE: f64 = 0.1;
+
+/// So much less after a round in which it was in vain, and so many such rounds are enough.
+const LESS: f64 = 0.2;
+const MOST_IN_VAIN: i32 = 2;
 
 /// So many tries in a row that came there no more often than others before.
 const MOST_FRUITLESS: usize = 96;
@@ -43,7 +47,8 @@ struct Ladder {
 impl Exploration<'_, '_> {
     pub(super) fn should_climb(&self, budget: &Budget<'_>) -> bool {
         let path_by_path = budget.settings.strategy.is_path_by_path();
-        !self.climbed && !path_by_path && self.is_stalled(budget) && self.has_open_outcomes()
+        let hopeless = self.counters.climbs_in_vain >= MOST_IN_VAIN;
+        !self.climbed && !path_by_path && !hopeless && self.is_stalled(budget) && self.has_open_outcomes()
     }
 
     /// Looks for such outcomes with room for longer inputs.
@@ -54,16 +59,21 @@ impl Exploration<'_, '_> {
             return;
         }
         let open = self.ledger.open();
-        let part = budget.part(SHARE);
+        let part = budget.part(SHARE * LESS.powi(self.counters.climbs_in_vain));
         let enough = budget.steps.saturating_add(part.steps());
         self.with_more_room(budget, |above, budget| {
             for (to, start) in starts {
+                if part.is_raised() || budget.steps >= enough {
+                    break;
+                }
                 above.climb_to((to, &start), (&part, enough), budget, on_goals);
             }
             above.look_for_returns(budget);
         });
         if self.ledger.open() < open {
             self.goals_changed(budget);
+        } else {
+            self.counters.climbs_in_vain += 1;
         }
     }
 
