@@ -31,8 +31,7 @@ pub use floats::{FloatOp, float_value};
 pub use formula::Formula;
 pub use hash::{FastHasher, FastMap};
 pub use layers::{
-    Bounds, BoxTactics, Filtering, FloatRange, FloatRelation, QueryLog, SplittingOrder, Traversal, bounds,
-    excluded_by_bounds,
+    Bounds, BoxTactics, Exclusions, Filtering, FloatRange, FloatRelation, QueryLog, SplittingOrder, Traversal, bounds,
 };
 pub use library::MathFunction;
 pub use model::{Evaluator, Model, evaluate, holds};

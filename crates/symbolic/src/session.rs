@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use branchwise_constraints::{Model, TermId, Terms, VariableId};
+use branchwise_constraints::{Exclusions, Model, TermId, Terms, VariableId};
 use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
 use branchwise_program::graph::CodeIndex;
 use branchwise_program::map::{Event, Language};
@@ -49,6 +49,7 @@ pub struct Session<'p> {
     pub function: FunctionId,
     pub terms: Terms,
     pub inputs: InputSpace,
+    pub(crate) exclusions: Exclusions,
     /// Elements that a pointer input may point to at most.
     pub pointer_elements: u64,
     /// Calls that a test makes at most on an object which it gives.
@@ -134,6 +135,7 @@ impl<'p> Prepared<'p> {
             function,
             terms: Terms::new(),
             inputs: InputSpace::default(),
+            exclusions: Exclusions::default(),
             pointer_elements,
             object_calls: 0,
             shared: self.clone(),

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use branchwise_constraints::{Answer, Model, Reason, Solver, TermId, excluded_by_bounds, holds};
+use branchwise_constraints::{Answer, Model, Reason, Solver, TermId, holds};
 use branchwise_program::code::{Call, Callee, Instruction};
 use branchwise_program::graph::BlockOrder;
 use branchwise_program::map::Event;
@@ -466,13 +466,14 @@ impl<'p> Uniter<'_, '_, 'p> {
         self.executor.note_open_loops();
         let mut base = self.executor.set_aside(None);
         base.decided.extend(alternatives.iter().map(|alternative| (alternative.constraint, false)));
-        let ways: Vec<Way> = alternatives
+        let asked: Vec<Asked> = alternatives
             .iter()
             .map(|alternative| {
                 let matters = self.matters(alternative.kind, &positions);
-                self.way(&base.condition, alternative.constraint, witness.as_ref(), matters, must_know)
+                Asked { constraint: alternative.constraint, matters, must_know }
             })
             .collect();
+        let ways = self.ways(&base.condition, &asked, witness.as_ref());
         let refuted = ways.iter().filter(|way| matches!(way, Way::Refuted)).count();
         self.union.work.refuted += refuted as u64;
         // What all inputs that come here do tells nothing of them.
@@ -499,30 +500,46 @@ impl<'p> Uniter<'_, '_, 'p> {
         }
     }
 
-    /// What becomes of an alternative.
-    fn way(
-        &mut self,
-        condition: &[TermId],
-        alternative: TermId,
-        witness: Option<&Rc<Model>>,
-        matters: bool,
-        must_know: bool,
-    ) -> Way {
+    /// What becomes of the alternatives of one decision.
+    fn ways(&mut self, condition: &[TermId], asked: &[Asked], witness: Option<&Rc<Model>>) -> Vec<Way> {
         let terms = &self.executor.session.terms;
-        if let Some(model) = witness.filter(|model| holds(terms, model, &[alternative])) {
-            return if matters { Way::Open(Some(Rc::clone(model))) } else { Way::Left };
+        let taken = |asked: &Asked| witness.filter(|model| holds(terms, model, &[asked.constraint]));
+        let witnesses: Vec<Option<&Rc<Model>>> = asked.iter().map(taken).collect();
+        let rest = asked.iter().zip(&witnesses).filter(|(_, witness)| witness.is_none());
+        let rest: Vec<TermId> = rest.map(|(asked, _)| asked.constraint).collect();
+        let mut excluded = self.excluded(condition, &rest).into_iter();
+        let mut ways = Vec::with_capacity(asked.len());
+        for (asked, taken) in asked.iter().zip(witnesses) {
+            ways.push(match taken {
+                Some(_) if !asked.matters => Way::Left,
+                Some(model) => Way::Open(Some(Rc::clone(model))),
+                None if excluded.next() == Some(true) => Way::Refuted,
+                None => self.way(condition, asked, witness),
+            });
         }
-        if excluded_by_bounds(&self.executor.session.terms, &self.with_domain(condition), alternative) {
-            return Way::Refuted;
+        ways
+    }
+
+    /// Which of these bounds exclude.
+    fn excluded(&mut self, condition: &[TermId], alternatives: &[TermId]) -> Vec<bool> {
+        if alternatives.is_empty() {
+            return Vec::new();
         }
-        if !matters {
+        let conditions = self.with_domain(condition);
+        let session = &mut *self.executor.session;
+        session.exclusions.of(&session.terms, &conditions, alternatives)
+    }
+
+    /// What becomes of an alternative that neither the witness takes nor bounds exclude.
+    fn way(&mut self, condition: &[TermId], asked: &Asked, witness: Option<&Rc<Model>>) -> Way {
+        if !asked.matters {
             return Way::Left;
         }
-        if !must_know {
+        if !asked.must_know {
             return Way::Open(None);
         }
         let hint = witness.cloned().unwrap_or_default();
-        let constraints: Vec<TermId> = condition.iter().copied().chain([alternative]).collect();
+        let constraints: Vec<TermId> = condition.iter().copied().chain([asked.constraint]).collect();
         match self.query(&constraints, &hint) {
             Answer::Unsat(_) => Way::Refuted,
             Answer::Sat(model) => Way::Open(Some(Rc::new(model))),
@@ -564,6 +581,15 @@ fn are_decided_differently(first: &State<'_>, second: &State<'_>) -> bool {
             _ => false,
         }
     })
+}
+
+/// An alternative of which it is asked what becomes of it.
+struct Asked {
+    constraint: TermId,
+    /// Something that matters may follow it.
+    matters: bool,
+    /// Nobody but the solver may know whether an input takes it, and it is to be known.
+    must_know: bool,
 }
 
 /// What becomes of an alternative.

@@ -15,7 +15,7 @@ pub(crate) use cache::Cache;
 pub(crate) use constants::Constants;
 pub(crate) use external::External;
 pub use intervals::{
-    Bounds, BoxTactics, Filtering, FloatRange, FloatRelation, SplittingOrder, Traversal, bounds, excluded_by_bounds,
+    Bounds, BoxTactics, Exclusions, Filtering, FloatRange, FloatRelation, SplittingOrder, Traversal, bounds,
 };
 pub(crate) use intervals::{Boxes, Intervals, variable_bounds};
 pub(crate) use logged::Logged;

@@ -75,10 +75,12 @@ fn independent_slices(query: &Query<'_>) -> Vec<Vec<TermId>> {
     slices
 }
 
-/// Those that have variables in common with a constraint, or with another one that has, in their order.
-pub(crate) fn connected(terms: &Terms, others: &[TermId], constraint: TermId) -> Vec<TermId> {
+/// Those that have variables in common with one of the constraints, or with another one that has, in their order.
+pub(crate) fn connected(terms: &Terms, others: &[TermId], constraints: &[TermId]) -> Vec<TermId> {
     let mut variables: FastMap<VariableId, ()> = FastMap::default();
-    variables.extend(terms.variables(constraint).iter().map(|&variable| (variable, ())));
+    for &constraint in constraints {
+        variables.extend(terms.variables(constraint).iter().map(|&variable| (variable, ())));
+    }
     let mut is_connected = vec![false; others.len()];
     loop {
         let before = variables.len();
@@ -135,7 +137,8 @@ mod tests {
         let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|name| terms.variable(name, 8));
         let mut below = |left: TermId, right: TermId| terms.compare(CompareOp::Ult, left, right);
         let (far, near, other, new) = (below(b, c), below(a, b), below(d, e), below(c, a));
-        assert_eq!(connected(&terms, &[far, near, other], new), [far, near]);
-        assert_eq!(connected(&terms, &[far, near], other), []);
+        assert_eq!(connected(&terms, &[far, near, other], &[new]), [far, near]);
+        assert_eq!(connected(&terms, &[far, near], &[other]), []);
+        assert_eq!(connected(&terms, &[far, near, other], &[new, other]), [far, near, other]);
     }
 }

@@ -17,7 +17,7 @@ use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, MarkerId};
 
-use super::{Quest, STEPS_BETWEEN_LOOKS, State, Stop, Uniter, Way};
+use super::{Asked, Quest, STEPS_BETWEEN_LOOKS, State, Stop, Uniter, Way};
 use crate::path::{Alternative, AlternativeKind, Caveats, FaultKind, PathEnd};
 use crate::session::Session;
 use crate::united::UnionLimits;
@@ -335,13 +335,14 @@ impl<'p> Grower<'_, '_, '_, 'p> {
         self.uniter.executor.note_open_loops();
         let mut base = self.uniter.executor.set_aside(None);
         base.decided.extend(alternatives.iter().map(|alternative| (alternative.constraint, false)));
-        let ways: Vec<Way> = alternatives
+        let asked: Vec<Asked> = alternatives
             .iter()
             .map(|alternative| {
                 let matters = !is_bounded(alternative.kind) && self.uniter.matters(alternative.kind, &positions);
-                self.uniter.way(&base.condition, alternative.constraint, witness.as_ref(), matters, false)
+                Asked { constraint: alternative.constraint, matters, must_know: false }
             })
             .collect();
+        let ways = self.uniter.ways(&base.condition, &asked, witness.as_ref());
         let implied = ways.iter().filter(|way| matches!(way, Way::Refuted)).count() + 1 == ways.len();
         for (way, alternative) in ways.into_iter().zip(alternatives) {
             let event = match alternative.kind {

@@ -7,6 +7,7 @@ mod boxes;
 mod domain;
 #[cfg(test)]
 mod enumeration_tests;
+mod exclusions;
 mod float_backward;
 mod float_forward;
 mod float_propagation;
@@ -39,6 +40,7 @@ use crate::terms::{TermId, Terms, VariableId};
 pub(crate) use boxes::Boxes;
 pub use boxes::{BoxTactics, Filtering, SplittingOrder, Traversal};
 use domain::{Domain, Points};
+pub use exclusions::Exclusions;
 pub use float_range::FloatRange;
 pub use float_sets::FloatRelation;
 use propagation::contracted;
@@ -109,19 +111,11 @@ impl From<Range> for Bounds {
 /// The bounds of a term in all models of the constraints, as far as going through the terms a few times shows; `None` if
 /// that shows that there is no model. Constraints on other variables say nothing of them.
 pub fn bounds(terms: &Terms, constraints: &[TermId], term: TermId) -> Option<Bounds> {
-    let mut slice = connected(terms, constraints, term);
+    let mut slice = connected(terms, constraints, &[term]);
     slice.push(term);
     let (mut graph, _) = wire::graph(terms, &slice);
     let place = graph.constraints.pop()?;
     propagation::contracted_range(&graph, place).map(Bounds::from)
-}
-
-/// Whether going through the terms a few times shows that a constraint contradicts the others. Only those are looked at that
-/// have variables in common with it, or with another one that is.
-pub fn excluded_by_bounds(terms: &Terms, others: &[TermId], constraint: TermId) -> bool {
-    let mut slice = connected(terms, others, constraint);
-    slice.push(constraint);
-    contracted(&wire::graph(terms, &slice).0).is_none()
 }
 
 /// The bounds of the variables that occur in the constraints; none if the constraints exclude each other.

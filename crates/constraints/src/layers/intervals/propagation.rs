@@ -20,6 +20,12 @@ pub(super) fn contracted_range(graph: &Graph, node: TermId) -> Option<Range> {
     Some(propagated(graph)?.range(node))
 }
 
+/// For each alternative, whether it and the constraints exclude each other. What the constraints say alone is worked out once.
+pub(super) fn excluded(graph: &Graph, alternatives: &[TermId]) -> Vec<bool> {
+    let Some(common) = propagated(graph) else { return vec![true; alternatives.len()] };
+    alternatives.iter().map(|&alternative| common.clone().contract_further(alternative).is_none()).collect()
+}
+
 fn propagated(graph: &Graph) -> Option<Propagation<'_>> {
     let mut propagation = Propagation::new(graph);
     propagation.contract()?;
@@ -102,6 +108,16 @@ impl<'a> Propagation<'a> {
         for &constraint in &self.graph.constraints {
             self.narrow(constraint, Range::boolean(true))?;
         }
+        self.go_through()
+    }
+
+    /// The same where one constraint more is to hold.
+    fn contract_further(&mut self, constraint: TermId) -> Option<()> {
+        self.narrow(constraint, Range::boolean(true))?;
+        self.go_through()
+    }
+
+    fn go_through(&mut self) -> Option<()> {
         for _ in 0..MOST_ROUNDS {
             self.changed = false;
             self.rounds += 1;
