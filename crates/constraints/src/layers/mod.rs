@@ -17,7 +17,7 @@ pub(crate) use external::External;
 pub use intervals::{
     Bounds, BoxTactics, Exclusions, Filtering, FloatRange, FloatRelation, SplittingOrder, Traversal, bounds,
 };
-pub(crate) use intervals::{Boxes, Intervals, variable_bounds};
+pub(crate) use intervals::{Boxes, Intervals, graph_bounds, variable_bounds};
 pub(crate) use logged::Logged;
 pub use logged::QueryLog;
 pub(crate) use recent_models::RecentModels;

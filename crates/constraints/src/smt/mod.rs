@@ -7,6 +7,7 @@ mod deadline;
 mod external;
 mod floats;
 mod in_process;
+mod narrowing;
 #[cfg(test)]
 pub(crate) mod oracle;
 pub(crate) mod script;

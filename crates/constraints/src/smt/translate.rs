@@ -7,6 +7,7 @@ use z3::ast::{Ast, BV, Bool};
 use z3::{Config, Params, SatResult, Solver, Tactic, with_z3_config};
 
 use super::floats;
+use super::narrowing::{Widths, widths_by_bounds, widths_by_order};
 use super::wire::{Graph, GraphNode, Reply};
 use crate::solver::Limits;
 use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, UnaryOp};
@@ -24,17 +25,18 @@ pub(crate) fn in_new_timed_context<R: Send + Sync>(limits: &Limits, run: impl Fn
     with_z3_config(&configuration, run)
 }
 
-/// Conditions over many paths at once are larger than this. With names a hard one took up to twice as long, and nobody
-/// asks for another that contains its core.
-const MOST_NODES_NAMED: usize = 2_000;
+/// Conditions over many paths at once are larger than this. With names a hard one took up to twice as long, variables may be
+/// narrowed by all that the others say only where none is named, and nobody asks for another that contains its core.
+const MOST_NODES_NAMED: usize = 1_000;
 
 /// Decides the graph in the current context. The constraints of a small one are named, so that a refutation says which ones
 /// it used.
 pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
-    let translated = translate(graph);
+    let named = graph.nodes.len() <= MOST_NODES_NAMED;
+    let widths = if named { widths_by_order(graph) } else { widths_by_bounds(graph) };
+    let translated = translate(graph, &widths);
     let start = Instant::now();
     let solver = tactic().solver();
-    let named = graph.nodes.len() <= MOST_NODES_NAMED;
     solver.set_params(&parameters(limits.resource, named));
     let names = names(if named { graph.constraints.len() } else { 0 });
     for (place, &constraint) in graph.constraints.iter().enumerate() {
@@ -45,7 +47,7 @@ pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
         }
     }
     match solver.check() {
-        SatResult::Sat => model_values(&solver, graph, &translated),
+        SatResult::Sat => model_values(&solver, graph, &translated, &widths),
         SatResult::Unsat => Reply::Unsat(places(&names, &solver.get_unsat_core())),
         SatResult::Unknown => {
             let words = solver.get_reason_unknown().unwrap_or_default();
@@ -92,7 +94,7 @@ fn unknown(words: &str, elapsed: Duration, limits: &Limits) -> Reply {
     }
 }
 
-fn model_values(solver: &Solver, graph: &Graph, translated: &[Translated]) -> Reply {
+fn model_values(solver: &Solver, graph: &Graph, translated: &[Translated], widths: &Widths) -> Reply {
     let Some(model) = solver.get_model() else {
         return Reply::GaveUp("no model".to_owned());
     };
@@ -103,6 +105,10 @@ fn model_values(solver: &Solver, graph: &Graph, translated: &[Translated]) -> Re
         };
         let value = match ast {
             Translated::Boolean(ast) => model.get_const_interp(ast).and_then(|value| value.as_bool()).map(u128::from),
+            // Where no value matters, not all do: those that others leave are below the width.
+            Translated::Vector(ast) if widths[id.0 as usize].is_some() => {
+                model.eval(ast, true).and_then(|value| vector_value(&value, node.width))
+            }
             Translated::Vector(ast) => model.get_const_interp(ast).and_then(|value| vector_value(&value, node.width)),
         };
         values.extend(value.map(|value| (id.0, value)));
@@ -145,8 +151,8 @@ impl Translated {
     }
 }
 
-fn translate(graph: &Graph) -> Vec<Translated> {
-    let mut translation = Translation { graph, done: Vec::with_capacity(graph.nodes.len()) };
+fn translate(graph: &Graph, widths: &Widths) -> Vec<Translated> {
+    let mut translation = Translation { graph, widths, done: Vec::with_capacity(graph.nodes.len()) };
     for node in &graph.nodes {
         let ast = translation.node(node);
         translation.done.push(ast);
@@ -156,6 +162,7 @@ fn translate(graph: &Graph) -> Vec<Translated> {
 
 struct Translation<'a> {
     graph: &'a Graph,
+    widths: &'a Widths,
     done: Vec<Translated>,
 }
 
@@ -163,7 +170,7 @@ impl Translation<'_> {
     fn node(&self, node: &GraphNode) -> Translated {
         match node.kind {
             TermKind::Constant(value) => constant(value, node.width),
-            TermKind::Variable(id) => variable(id.0, node.width),
+            TermKind::Variable(id) => variable(id.0, node.width, self.widths[id.0 as usize]),
             TermKind::Unary(op, a) => self.unary(op, a, node.width),
             TermKind::Binary(op, a, b) => self.binary(op, a, b, node.width),
             TermKind::Compare(op, a, b) => Translated::Boolean(self.compare(op, a, b)),
@@ -264,9 +271,10 @@ fn constant(value: u128, width: u32) -> Translated {
     }
 }
 
-fn variable(number: u32, width: u32) -> Translated {
-    match width {
-        1 => Translated::Boolean(Bool::new_const(number)),
-        _ => Translated::Vector(BV::new_const(number, width)),
+fn variable(number: u32, width: u32, narrowed: Option<u32>) -> Translated {
+    match (width, narrowed) {
+        (1, _) => Translated::Boolean(Bool::new_const(number)),
+        (_, Some(bits)) => Translated::Vector(BV::new_const(number, bits).zero_ext(width - bits)),
+        (_, None) => Translated::Vector(BV::new_const(number, width)),
     }
 }

@@ -121,8 +121,13 @@ pub fn bounds(terms: &Terms, constraints: &[TermId], term: TermId) -> Option<Bou
 /// The bounds of the variables that occur in the constraints; none if the constraints exclude each other.
 pub(crate) fn variable_bounds(terms: &Terms, constraints: &[TermId]) -> Option<FastMap<VariableId, Bounds>> {
     let (graph, variables) = wire::graph(terms, constraints);
-    let (ranges, _) = contracted(&graph)?;
-    Some(variables.into_iter().zip(ranges.into_iter().map(Bounds::from)).collect())
+    Some(variables.into_iter().zip(graph_bounds(&graph)?).collect())
+}
+
+/// The bounds of the variables of a graph, by their numbers; none if its constraints exclude each other.
+pub(crate) fn graph_bounds(graph: &wire::Graph) -> Option<Vec<Bounds>> {
+    let (ranges, _) = contracted(graph)?;
+    Some(ranges.into_iter().map(Bounds::from).collect())
 }
 
 /// Evaluations of one term that are quicker than a call of the SMT solver.
