@@ -5,6 +5,7 @@
 mod child;
 mod deadline;
 mod external;
+mod extremes;
 mod floats;
 mod in_process;
 mod narrowing;

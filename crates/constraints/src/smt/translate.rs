@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use z3::ast::{Ast, BV, Bool};
 use z3::{Config, Params, SatResult, Solver, Tactic, with_z3_config};
 
+use super::extremes::{Ordered, extremes};
 use super::floats;
 use super::narrowing::{Widths, widths_by_bounds, widths_by_order};
 use super::wire::{Graph, GraphNode, Reply};
@@ -46,6 +47,9 @@ pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
             None => solver.assert(constraint),
         }
     }
+    if !named {
+        extremes(graph).iter().for_each(|ordered| solver.assert(comparison(ordered, &translated)));
+    }
     match solver.check() {
         SatResult::Sat => model_values(&solver, graph, &translated, &widths),
         SatResult::Unsat => Reply::Unsat(places(&names, &solver.get_unsat_core())),
@@ -63,6 +67,11 @@ pub(crate) fn solve(graph: &Graph, limits: &Limits) -> Reply {
 fn tactic() -> Tactic {
     let steps = ["propagate-values", "solve-eqs", "simplify", "bit-blast", "sat"];
     steps.iter().fold(Tactic::new("simplify"), |all, step| all.and_then(&Tactic::new(step)))
+}
+
+fn comparison(ordered: &Ordered, translated: &[Translated]) -> Bool {
+    let [least, most] = [ordered.least, ordered.most].map(|term| translated[term.index()].vector());
+    if ordered.signed { least.bvsle(&most) } else { least.bvule(&most) }
 }
 
 /// Variables are numbers, so that these words are not theirs.
