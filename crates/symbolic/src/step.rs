@@ -254,7 +254,7 @@ impl<'p> Executor<'_, 'p> {
         self.notes.caveats.reads_volatile |= !local;
     }
 
-    fn is_at(&mut self, offset: TermId, place: u64) -> TermId {
+    pub(crate) fn is_at(&mut self, offset: TermId, place: u64) -> TermId {
         let place = self.session.terms.constant(u128::from(place), 64);
         self.session.terms.compare(TermCompare::Eq, offset, place)
     }

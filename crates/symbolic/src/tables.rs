@@ -66,6 +66,7 @@ impl Executor<'_, '_> {
                 return Ok(self.memory.read(self.session, object, offset, size));
             }
             let value = self.as_term(&value, 8 * size as u32);
+            let value = self.seen_at(offset, place, value);
             match ranges.last_mut() {
                 Some((last, same)) if *same == value => *last = place,
                 _ => ranges.push((place, value)),
@@ -73,6 +74,17 @@ impl Executor<'_, '_> {
         }
         let whole = self.choice_by_range(offset, &ranges);
         Ok(whole.map_or(Value::Undefined, |term| self.term_value(term)))
+    }
+
+    /// The value of a place where the offset is that place: what was last written there at the same offset is it, for all
+    /// places alike.
+    fn seen_at(&mut self, offset: TermId, place: u64, value: TermId) -> TermId {
+        let TermKind::IfThenElse { condition, then, otherwise } = *self.session.terms.kind(value) else { return value };
+        let here = self.is_at(offset, place);
+        if condition == here {
+            return then;
+        }
+        if condition == self.session.terms.not(here) { otherwise } else { value }
     }
 
     /// Halves the ranges until one is left: each is (its last offset, the value there).
