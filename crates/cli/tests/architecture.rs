@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may use of the workspace.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("program", &[]),
     ("constraints", &[]),
     ("frontend", &["program"]),
     ("facts", &["program", "constraints"]),
+    ("induction", &["program", "constraints"]),
     ("goals", &["program"]),
     ("search", &["program", "goals"]),
     ("symbolic", &["program", "constraints"]),
     ("replay", &["program"]),
-    ("generate", &["program", "goals", "search", "constraints", "facts", "symbolic", "replay"]),
+    ("generate", &["program", "goals", "search", "constraints", "facts", "induction", "symbolic", "replay"]),
     ("report", &["program", "goals", "replay", "generate"]),
     ("cli", &["program", "goals", "constraints", "replay", "frontend", "generate", "report"]),
 ];

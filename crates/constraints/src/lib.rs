@@ -36,5 +36,5 @@ pub use layers::{
 pub use library::MathFunction;
 pub use model::{Evaluator, Model, evaluate, holds};
 pub use smt::{ExternalSolver, Workers, smt_worker_main};
-pub use solver::{Limits, Solver, SolverSettings};
+pub use solver::{Limits, Procedure, Solver, SolverSettings};
 pub use terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};

@@ -10,7 +10,17 @@ use crate::model::Model;
 use crate::smt::{ExternalSolver, Workers};
 use crate::terms::{TermId, Terms};
 
-/// How much one query may cost.
+/// How the SMT solver decides what comes to it. Either is the faster one by far for some queries.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Procedure {
+    /// All bits at once: conditions on paths.
+    #[default]
+    Eager,
+    /// Equalities first, bits where they matter: many equal arguments of functions.
+    Lazy,
+}
+
+/// How much one query may cost, and how it is spent.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Wall clock, per call of the SMT solver. A worker that overruns is killed.
@@ -21,11 +31,17 @@ pub struct Limits {
     pub resource: u32,
     /// Address space of the worker process.
     pub memory_megabytes: u64,
+    pub procedure: Procedure,
+}
+
+impl Limits {
+    pub const DEFAULT: Limits =
+        Limits { milliseconds: 2000, resource: 2_000_000, memory_megabytes: 2048, procedure: Procedure::Eager };
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { milliseconds: 2000, resource: 2_000_000, memory_megabytes: 2048 }
+        Self::DEFAULT
     }
 }
 

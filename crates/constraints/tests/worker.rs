@@ -117,7 +117,7 @@ fn a_hard_query_ends_at_the_wall_clock() {
 
 /// More clauses than fit: that is said, and the next query has a worker.
 fn a_large_query_ends_at_the_memory_limit() {
-    let limits = Limits { resource: u32::MAX, milliseconds: 60_000, memory_megabytes: 160 };
+    let limits = Limits { resource: u32::MAX, milliseconds: 60_000, memory_megabytes: 160, ..Limits::DEFAULT };
     let mut solver = Solver::new(SolverSettings { limits, ..settings(this_program(), 0) });
     let mut terms = Terms::new();
     let x = terms.variable("x", 128);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use branchwise_constraints::{Answer, Limits, Model, Reason, Solver, TermId, Workers};
+use branchwise_constraints::{Answer, Layer, Limits, Model, Reason, Solver, TermId, Workers};
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::MarkerId;
 use branchwise_program::code::Location;
@@ -200,7 +200,11 @@ pub(crate) struct Counters {
 
 impl Counters {
     fn count_calls(&mut self, solver: &Solver) {
-        for (layer, count) in &solver.statistics().queries {
+        self.count_queries(&solver.statistics().queries);
+    }
+
+    pub(crate) fn count_queries(&mut self, queries: &BTreeMap<Layer, u64>) {
+        for (layer, count) in queries {
             *self.solver_calls.entry(layer.name().to_string()).or_default() += count;
         }
     }
@@ -251,6 +255,8 @@ pub(crate) struct Exploration<'a, 'p> {
     /// By condition, how often an input came there at most, and which one.
     visitors: HashMap<MarkerId, (usize, Rc<Model>)>,
     uniting: Uniting<'p>,
+    /// A proof is tried before all ways are followed at once.
+    ends_before_uniting: bool,
     /// Steps that were spent when a goal was reached last.
     last_progress: u64,
     /// Inputs that were followed beyond the bound on iterations.
@@ -323,6 +329,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             unreturned: BTreeSet::new(),
             visitors: HashMap::new(),
             uniting: Uniting::default(),
+            ends_before_uniting: false,
             last_progress: budget.steps,
             followed: Followed::default(),
         }
@@ -343,7 +350,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 continue;
             }
             if self.should_unite(budget) {
-                if self.shares_first() {
+                if self.shares_first() || self.ends_before_uniting {
                     break;
                 }
                 self.unite(budget, on_goals);
@@ -373,6 +380,11 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.look_for_longer(budget, on_goals);
         self.look_for_faults(budget, on_goals);
         self.count_solver_calls();
+    }
+
+    /// A proof is tried before all ways are followed at once: the round ends then.
+    pub(crate) fn end_before_uniting(&mut self) {
+        self.ends_before_uniting = true;
     }
 
     /// What was found.

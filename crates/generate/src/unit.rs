@@ -9,6 +9,7 @@ use std::time::Instant;
 use branchwise_constraints::Workers;
 use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
+use branchwise_induction::{Excluded, applies, excluded};
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
@@ -34,6 +35,11 @@ use crate::verdicts::Judge;
 
 /// Names of two inputs that may be one object.
 type SharedPair = (String, String);
+
+/// Of what is left, what a proof by induction may take, and what the first round may take where one will be tried: what inputs
+/// are found easily for is found by then.
+const SHARE_OF_INDUCTION: f64 = 0.9;
+const FIRST_SHARE_BEFORE_INDUCTION: f64 = 0.1;
 
 /// More pairs would make too many cases.
 const MOST_SHARED: usize = 16;
@@ -346,21 +352,26 @@ impl<'a> Unit<'_, 'a> {
         let mut proved: Option<Proved> = None;
         let (mut shared, mut compared) = (BTreeSet::new(), BTreeSet::new());
         let mut faults = FaultRecord::default();
+        let induces = !settings.strategy.is_path_by_path() && applies(subject.program, self.function);
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
             (session.inputs.shared, session.inputs.compared) = (shared.clone(), compared.clone());
             session.object_calls = bounds.object_calls;
-            let share = round_share(&budget);
+            let before_proof = induces && rounds.is_empty();
+            let share = if before_proof { FIRST_SHARE_BEFORE_INDUCTION } else { round_share(&budget) };
             let found = Found { counters, faults: &mut faults };
             let mut exploration = Exploration::new(session, &means, ledger, found, bounds, &budget);
             if rounds.is_empty() {
                 exploration.follow_paths();
             }
+            if before_proof {
+                exploration.end_before_uniting();
+            }
             exploration.run(&attempts, &mut budget, share, on_goals);
             attempts.extend(exploration.take_attempts());
             let mut limitations = std::mem::take(&mut exploration.limitations);
             rounds.extend(exploration.union_beside(&mut limitations));
-            let next = match exploration.shares_first() {
+            let next = match exploration.shares_first() || before_proof {
                 true => bounds,
                 false => larger(bounds, &limitations, exploration.state_has_writers()),
             };
@@ -371,11 +382,15 @@ impl<'a> Unit<'_, 'a> {
             // What one host cannot reach another may.
             if !self.is_hosted() {
                 if proved.is_none() && ledger.open() > 0 {
-                    proved = Some(self.prove(ledger, &rounds, counters, &mut budget));
+                    let mut all = self.prove(ledger, &rounds, counters, &mut budget);
+                    if induces && ledger.open() > 0 {
+                        all.extend(self.prove_by_induction(ledger, &rounds, counters, &mut budget));
+                    }
+                    proved = Some(all);
                 }
                 self.close_infeasible_paths(ledger, &rounds, counters);
             }
-            let same = next == bounds && more.is_empty() && more_compared.is_empty();
+            let same = next == bounds && more.is_empty() && more_compared.is_empty() && !before_proof;
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
             }
@@ -406,15 +421,8 @@ impl<'a> Unit<'_, 'a> {
     ) -> Proved {
         let Workplace { subject, facts, .. } = &*self.place;
         let map = &subject.program.map;
-        let judge = self.judge(rounds, counters, None);
-        let is_proved = |(id, goal): &(GoalId, &Goal)| {
-            !ledger.is_reached(*id) && matches!(judge.unreached(*id, goal), Verdict::Infeasible(_))
-        };
-        let already: BTreeSet<GoalId> = ledger.goals().filter(is_proved).map(|(id, _)| id).collect();
-        let off_the_map = rounds.iter().any(|round| round.caveats.off_the_map.is_some());
-        // Facts on objects that the driver makes hold for these alone.
-        let makes_objects = map.functions[self.function].usage.as_ref().is_some_and(|usage| !usage.steps.is_empty());
-        if off_the_map || makes_objects || already.len() == ledger.open() {
+        let already = self.settled(ledger, rounds, counters);
+        if self.is_beyond_proof(rounds) || already.len() == ledger.open() {
             return Proved::default();
         }
         budget.without(|| facts.borrow_mut().prepare(&subject.settings.interrupt));
@@ -442,6 +450,55 @@ impl<'a> Unit<'_, 'a> {
         if proved.keys().all(|&id| ledger.is_open(id)) {
             proved.keys().for_each(|&id| ledger.exclude(id));
         }
+        proved
+    }
+
+    /// The goals that the rounds show to be infeasible.
+    fn settled(&self, ledger: &Ledger, rounds: &[Limitations], counters: &Counters) -> BTreeSet<GoalId> {
+        let judge = self.judge(rounds, counters, None);
+        let is_settled = |(id, goal): &(GoalId, &Goal)| {
+            !ledger.is_reached(*id) && matches!(judge.unreached(*id, goal), Verdict::Infeasible(_))
+        };
+        ledger.goals().filter(is_settled).map(|(id, _)| id).collect()
+    }
+
+    /// Whether executions do what the map does not show, or the driver makes objects: what is proved of these holds for these alone.
+    fn is_beyond_proof(&self, rounds: &[Limitations]) -> bool {
+        let usage = &self.place.subject.program.map.functions[self.function].usage;
+        let makes_objects = usage.as_ref().is_some_and(|usage| !usage.steps.is_empty());
+        makes_objects || rounds.iter().any(|round| round.caveats.off_the_map.is_some())
+    }
+
+    /// Excludes those of the goals that are still open which contradict what recursive functions do, by induction over their calls.
+    fn prove_by_induction(
+        &self,
+        ledger: &mut Ledger,
+        rounds: &[Limitations],
+        counters: &mut Counters,
+        budget: &mut Budget<'_>,
+    ) -> Proved {
+        let Workplace { subject, workers, .. } = &*self.place;
+        let map = &subject.program.map;
+        if self.is_beyond_proof(rounds) {
+            return Proved::default();
+        }
+        let settled = self.settled(ledger, rounds, counters);
+        let is_asked =
+            |(id, goal): &(GoalId, &Goal)| ledger.is_open(*id) && !settled.contains(id) && goal.is_an_event();
+        let reaching = |(id, goal): (GoalId, &Goal)| (id, outcomes(map, goal).collect::<Vec<Event>>());
+        let asked: Vec<(GoalId, Vec<Event>)> = ledger.goals().filter(is_asked).map(reaching).collect();
+        let events: BTreeSet<Event> = asked.iter().flat_map(|(_, events)| events.iter().copied()).collect();
+        let part = budget.part(SHARE_OF_INDUCTION);
+        let solver = budget.for_proofs(&part, workers.clone());
+        let Excluded { outcomes, solver_calls } = excluded(subject.program, self.function, &events, &solver);
+        budget.steps += solver_calls.values().sum::<u64>();
+        counters.count_queries(&solver_calls);
+        let is_excluded = |(_, events): &&(GoalId, Vec<Event>)| {
+            !events.is_empty() && events.iter().all(|event| outcomes.contains_key(event))
+        };
+        let proved: Proved =
+            asked.iter().filter(is_excluded).map(|(id, events)| (*id, outcomes[&events[0]].clone())).collect();
+        proved.keys().for_each(|&id| ledger.exclude(id));
         proved
     }
 

@@ -75,8 +75,10 @@ pub(crate) fn external(settings: &SolverSettings) -> Option<Box<dyn Backend>> {
 mod tests {
     use super::*;
     use crate::floats::FloatOp;
+    use crate::solver::Procedure;
 
-    const LIMITS: Limits = Limits { milliseconds: 60_000, resource: 400_000, memory_megabytes: 512 };
+    const LIMITS: Limits =
+        Limits { milliseconds: 60_000, resource: 400_000, memory_megabytes: 512, procedure: Procedure::Eager };
 
     /// The factors of a 62-bit product of two primes, and conditions that so many products of floats made of one are positive.
     fn factors(products: u32) -> (Terms, Vec<TermId>) {

@@ -9,7 +9,7 @@ use std::io;
 use crate::floats::FloatOp;
 use crate::hash::FastMap;
 use crate::library::MathFunction;
-use crate::solver::Limits;
+use crate::solver::{Limits, Procedure};
 use crate::terms::{BinaryOp, CompareOp, TermId, TermKind, Terms, UnaryOp, VariableId};
 
 /// The term graph of one query, renumbered: an operand `TermId(i)` is `nodes[i]`, and variables are dense.
@@ -117,6 +117,7 @@ pub(crate) fn encode_query(graph: &Graph, limits: &Limits) -> Vec<u8> {
     writer.number(limits.milliseconds.into());
     writer.number(limits.resource.into());
     writer.number(limits.memory_megabytes.into());
+    writer.number(u128::from(limits.procedure == Procedure::Lazy));
     writer.number(graph.variable_count.into());
     writer.number(graph.nodes.len() as u128);
     for (position, node) in graph.nodes.iter().enumerate() {
@@ -132,12 +133,14 @@ pub(crate) fn decode_query(bytes: &[u8]) -> io::Result<(Graph, Limits)> {
     let milliseconds = reader.number_as()?;
     let resource = reader.number_as()?;
     let memory_megabytes = reader.number_as()?;
+    let lazy: u32 = reader.number_as()?;
+    let procedure = if lazy == 0 { Procedure::Eager } else { Procedure::Lazy };
     let variable_count = reader.number_as()?;
     let length: u32 = reader.number_as()?;
     let nodes = (0..length).map(|position| reader.node(position)).collect::<io::Result<_>>()?;
     let length: u32 = reader.number_as()?;
     let constraints = (0..length).map(|_| reader.number_as().map(TermId)).collect::<io::Result<_>>()?;
-    Ok((Graph { nodes, variable_count, constraints }, Limits { milliseconds, resource, memory_megabytes }))
+    Ok((Graph { nodes, variable_count, constraints }, Limits { milliseconds, resource, memory_megabytes, procedure }))
 }
 
 pub(crate) fn encode_reply(reply: &Reply) -> Vec<u8> {

@@ -8,7 +8,8 @@ use crate::alarm::Alarm;
 use crate::settings::{FindingsMode, Settings};
 
 /// For conditions that the usual limits leave undecided.
-pub(super) const PATIENT: Limits = Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096 };
+pub(super) const PATIENT: Limits =
+    Limits { milliseconds: 20_000, resource: 40_000_000, memory_megabytes: 4096, ..Limits::DEFAULT };
 
 /// The part of a function's budget that the search for goals leaves to that for faults.
 const LEFT_FOR_FAULTS: f64 = 0.05;
@@ -79,13 +80,18 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// A solver's settings for proofs, within a part of what is left.
+    pub(crate) fn for_proofs(&self, part: &Part, workers: Option<Workers>) -> SolverSettings {
+        self.solver_settings(workers, PATIENT, &part.alarm)
+    }
+
     /// By how much the clock's limits are larger than where time is what counts.
     pub(super) fn clock_slack(&self) -> u64 {
         if self.settings.steps.is_some() { CLOCK_SLACK } else { 1 }
     }
 
     /// A part of what is left, for one undertaking.
-    pub(super) fn part(&self, share: f64) -> Part {
+    pub(crate) fn part(&self, share: f64) -> Part {
         let alarm = match self.settings.steps {
             Some(_) => Alarm::on(&self.settings.interrupt),
             None => {
@@ -120,7 +126,7 @@ impl<'a> Budget<'a> {
 }
 
 /// What one undertaking within a function's budget may spend.
-pub(super) struct Part {
+pub(crate) struct Part {
     pub(super) alarm: Alarm,
     steps: u64,
     pub(super) slack: u64,

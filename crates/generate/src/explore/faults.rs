@@ -32,7 +32,7 @@ const MOST_SPENT: f64 = 0.2;
 const MOST_SPENT_BETWEEN_ROUNDS: f64 = 0.05;
 
 /// Less than goals get: one hard condition shall not take the time of many easy ones.
-const QUICK: Limits = Limits { milliseconds: 500, resource: 500_000, memory_megabytes: 2048 };
+const QUICK: Limits = Limits { milliseconds: 500, resource: 500_000, ..Limits::DEFAULT };
 
 /// What is known of faults, over all rounds.
 #[derive(Debug, Default)]

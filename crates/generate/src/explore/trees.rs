@@ -21,7 +21,7 @@ const COMMON_SHARE: f64 = 0.2;
 
 /// For conditions of trees: one that is not decided soon is about more ways than others will need. On those of `quicksort`
 /// the usual limits cost three seconds, and decided none more.
-const HASTY: Limits = Limits { milliseconds: 300, resource: 300_000, memory_megabytes: 2048 };
+const HASTY: Limits = Limits { milliseconds: 300, resource: 300_000, ..Limits::DEFAULT };
 
 /// So many trees in a row that are not whole and do not come to their goals: the goals are too far away for this k.
 const MOST_IN_VAIN: usize = 3;
