@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use branchwise_constraints::{Limits, SolverSettings};
-use branchwise_induction::{applies, excluded};
+use branchwise_induction::{Question, applies, excluded};
 use branchwise_program::map::Event;
 
 use reading::Options;
@@ -23,6 +23,11 @@ const DIFFERS: &str = "after != before";
 
 /// The conditions of `grade` that are proved never to hold in a program.
 fn never_true(program: &str) -> BTreeSet<String> {
+    never_true_beside(program, None)
+}
+
+/// The same if it is known that one of them was seen to hold.
+fn never_true_beside(program: &str, seen: Option<&str>) -> BTreeSet<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("program.c");
     fs::write(&path, program).expect("the program is written");
@@ -36,8 +41,9 @@ fn never_true(program: &str) -> BTreeSet<String> {
         .collect();
     let limits = Limits { milliseconds: 600_000, resource: 40_000_000, memory_megabytes: 4096, ..Limits::DEFAULT };
     let settings = SolverSettings { limits, ..SolverSettings::default() };
-    let events = texts.keys().copied().collect();
-    let found = excluded(&program, id, &events, &settings);
+    let witness = texts.iter().find(|(_, text)| Some(text.as_str()) == seen).map(|(event, _)| *event);
+    let question = Question { function: id, outcomes: texts.keys().copied().collect(), witness };
+    let found = excluded(&program, &question, &settings);
     assert!(found.outcomes.is_empty() || applies(&program, id));
     found.outcomes.keys().map(|event| texts[event].clone()).collect()
 }
@@ -49,6 +55,12 @@ fn all() -> BTreeSet<String> {
 #[test]
 fn what_is_built_passes_and_simplifying_preserves_the_value() {
     assert_eq!(never_true(PROGRAM), all());
+}
+
+#[test]
+fn a_proof_against_what_was_seen_is_none() {
+    assert_eq!(never_true_beside(PROGRAM, Some("root == NULL")), all());
+    assert_eq!(never_true_beside(PROGRAM, Some(DIFFERS)), BTreeSet::new());
 }
 
 /// A text of the program, what stands there instead, and which conditions can be true then.

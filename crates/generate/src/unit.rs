@@ -9,7 +9,7 @@ use std::time::Instant;
 use branchwise_constraints::Workers;
 use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
-use branchwise_induction::{Excluded, applies, excluded};
+use branchwise_induction::{Excluded, Question, applies, excluded};
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
@@ -352,7 +352,8 @@ impl<'a> Unit<'_, 'a> {
         let mut proved: Option<Proved> = None;
         let (mut shared, mut compared) = (BTreeSet::new(), BTreeSet::new());
         let mut faults = FaultRecord::default();
-        let induces = !settings.strategy.is_path_by_path() && applies(subject.program, self.function);
+        let can_prove = !settings.strategy.is_path_by_path() && !self.is_hosted() && !self.makes_objects();
+        let induces = can_prove && applies(subject.program, self.function);
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
             (session.inputs.shared, session.inputs.compared) = (shared.clone(), compared.clone());
@@ -464,9 +465,12 @@ impl<'a> Unit<'_, 'a> {
 
     /// Whether executions do what the map does not show, or the driver makes objects: what is proved of these holds for these alone.
     fn is_beyond_proof(&self, rounds: &[Limitations]) -> bool {
+        self.makes_objects() || rounds.iter().any(|round| round.caveats.off_the_map.is_some())
+    }
+
+    fn makes_objects(&self) -> bool {
         let usage = &self.place.subject.program.map.functions[self.function].usage;
-        let makes_objects = usage.as_ref().is_some_and(|usage| !usage.steps.is_empty());
-        makes_objects || rounds.iter().any(|round| round.caveats.off_the_map.is_some())
+        usage.as_ref().is_some_and(|usage| !usage.steps.is_empty())
     }
 
     /// Excludes those of the goals that are still open which contradict what recursive functions do, by induction over their calls.
@@ -487,10 +491,15 @@ impl<'a> Unit<'_, 'a> {
             |(id, goal): &(GoalId, &Goal)| ledger.is_open(*id) && !settled.contains(id) && goal.is_an_event();
         let reaching = |(id, goal): (GoalId, &Goal)| (id, outcomes(map, goal).collect::<Vec<Event>>());
         let asked: Vec<(GoalId, Vec<Event>)> = ledger.goals().filter(is_asked).map(reaching).collect();
-        let events: BTreeSet<Event> = asked.iter().flat_map(|(_, events)| events.iter().copied()).collect();
+        let reached = ledger.goals().filter(|(id, goal)| ledger.is_reached(*id) && goal.is_an_event());
+        let question = Question {
+            function: self.function,
+            outcomes: asked.iter().flat_map(|(_, events)| events.iter().copied()).collect(),
+            witness: reached.flat_map(|(_, goal)| outcomes(map, goal)).max(),
+        };
         let part = budget.part(SHARE_OF_INDUCTION);
         let solver = budget.for_proofs(&part, workers.clone());
-        let Excluded { outcomes, solver_calls } = excluded(subject.program, self.function, &events, &solver);
+        let Excluded { outcomes, solver_calls } = excluded(subject.program, &question, &solver);
         budget.steps += solver_calls.values().sum::<u64>();
         counters.count_queries(&solver_calls);
         let is_excluded = |(_, events): &&(GoalId, Vec<Event>)| {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use branchwise_program::code::{Call, Callee, Function, Instruction, Operand};
 use branchwise_program::{CodeFunctionId, GlobalId, RegisterId};
 
+use crate::calls::called;
 use crate::claims::Claim;
 use crate::observers::{Holds, Mark, Observer};
 use crate::proof::Unit;
-use crate::regions::{Field, Target, called};
+use crate::regions::{Field, Target};
 
 /// More would be more than it is worth.
 const MOST_OBSERVERS: usize = 6;

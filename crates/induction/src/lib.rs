@@ -10,14 +10,17 @@
 //! a null pointer and at a division by zero.
 
 mod body;
+mod calls;
 mod candidates;
 mod claims;
+mod knowledge;
 mod memory;
 mod observers;
 mod proof;
+mod refutation;
 mod regions;
 mod solving;
 mod theory;
 mod unit;
 
-pub use unit::{Excluded, applies, excluded};
+pub use unit::{Excluded, Question, applies, excluded};

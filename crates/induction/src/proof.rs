@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use branchwise_constraints::{Answer, BinaryOp, TermId, TermKind, evaluate};
+use branchwise_constraints::{BinaryOp, TermId};
 use branchwise_program::code::{Code, Width};
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, GlobalId};
@@ -10,9 +10,8 @@ use branchwise_program::{CodeFunctionId, GlobalId};
 use crate::body::{Calls, Exit, State, Understood};
 use crate::claims::{Claim, Contracts, Transition};
 use crate::memory::Memory;
-use crate::observers::{Ghost, Mark, Observer, Part, Parts};
+use crate::observers::{Ghost, Mark, Observer};
 use crate::regions::{Field, Regions};
-use crate::solving::Solving;
 use crate::theory::{Map, Theory};
 
 /// Where static data lies; no object is larger than what lies between two.
@@ -30,22 +29,22 @@ pub(crate) struct Unit<'a> {
 
 /// A memory and what the observers say of it.
 #[derive(Debug, Clone)]
-struct Moment {
-    guard: TermId,
-    memory: Memory,
-    ghosts: Vec<Ghost>,
+pub(crate) struct Moment {
+    pub guard: TermId,
+    pub memory: Memory,
+    pub ghosts: Vec<Ghost>,
 }
 
 /// Writes between two moments.
 #[derive(Debug, Clone)]
-struct Step {
-    guard: TermId,
-    before: Vec<Ghost>,
-    after: Moment,
+pub(crate) struct Step {
+    pub guard: TermId,
+    pub before: Vec<Ghost>,
+    pub after: Moment,
     /// The elements that play a part there.
-    pointers: Vec<TermId>,
+    pub pointers: Vec<TermId>,
     /// How many calls there were before.
-    calls: usize,
+    pub calls: usize,
 }
 
 #[derive(Clone)]
@@ -67,24 +66,24 @@ pub(crate) struct Proof<'a> {
     /// Nothing is noted: a body is looked at a second time.
     pub silent: bool,
     /// What observers say of all parts is needed to know that they say it of the whole.
-    closes: bool,
+    pub closes: bool,
     pub steps: usize,
     constants: Vec<Option<Vec<TermId>>>,
-    moments: Vec<Moment>,
-    writes: Vec<Step>,
-    transitions: Vec<Transition>,
-    pointers: Vec<TermId>,
+    pub moments: Vec<Moment>,
+    pub writes: Vec<Step>,
+    pub transitions: Vec<Transition>,
+    pub pointers: Vec<TermId>,
     /// Those that were read before a call that changed the array: where they lead to afterwards says nothing of the end.
-    before_calls: BTreeSet<TermId>,
+    pub before_calls: BTreeSet<TermId>,
     read: Vec<TermId>,
     /// Where it is known what observers say of null.
-    nulls: BTreeSet<(Map, Vec<TermId>)>,
+    pub nulls: BTreeSet<(Map, Vec<TermId>)>,
     /// What the observers say where the function ends.
-    ends: BTreeSet<Map>,
+    pub ends: BTreeSet<Map>,
     /// Of each observer, the values of the parameters that its ghost depends on.
-    exact: Vec<Vec<Vec<TermId>>>,
+    pub exact: Vec<Vec<Vec<TermId>>>,
     /// Of these, what the function's own contract speaks of.
-    own_exact: Vec<Vec<Vec<TermId>>>,
+    pub own_exact: Vec<Vec<Vec<TermId>>>,
 }
 
 /// Which bits of the address of an element can differ from zero: from which one on, and how many.
@@ -183,7 +182,7 @@ impl<'a> Proof<'a> {
     }
 
     /// Any element, with any values of the parameters of the claim's observer.
-    fn own_keys(&self, claim: &Claim) -> Vec<TermId> {
+    pub(crate) fn own_keys(&self, claim: &Claim) -> Vec<TermId> {
         let exact = claim.observer().map(|index| self.exact[index][0].clone()).unwrap_or_default();
         std::iter::once(self.pointers[0]).chain(exact).collect()
     }
@@ -198,7 +197,7 @@ impl<'a> Proof<'a> {
         function.parameters.iter().map(|parameter| function.registers[*parameter]).collect()
     }
 
-    fn owe(&mut self, claim: Claim, guard: TermId, claimed: TermId) {
+    pub(crate) fn owe(&mut self, claim: Claim, guard: TermId, claimed: TermId) {
         let owed = self.theory.terms.implies(guard, claimed);
         self.obligations.push((claim, owed));
     }
@@ -482,252 +481,5 @@ impl<'a> Proof<'a> {
                 self.assumptions.push(fact);
             }
         }
-    }
-
-    /// Lists of an element and values for the parameters of an observer.
-    fn instances(&self, index: usize, pointers: &[TermId]) -> Vec<Vec<TermId>> {
-        let with = |pointer: TermId| {
-            self.exact[index].iter().map(move |exact| std::iter::once(pointer).chain(exact.iter().copied()).collect())
-        };
-        pointers.iter().copied().flat_map(with).collect()
-    }
-
-    /// What writes must not change: where an observer was content, its body is too, with what it said of the parts, all of which
-    /// come later in the array, so that this is an induction over the elements from the last one on.
-    fn owe_write(&mut self, step: &Step, index: usize) -> Understood<()> {
-        let claim = Claim::Preserves(index);
-        let keys = self.own_keys(&claim);
-        let good = self.is_good(index, &step.before, &keys);
-        let ghost = step.before[index].clone();
-        let unfolded = self.unfold(index, &keys, &step.after.memory, &ghost, Parts::Content)?;
-        let mut owed = vec![unfolded.content];
-        if self.observers[index].says_value() {
-            let value = self.theory.value(ghost.value, &keys);
-            owed.push(self.theory.terms.equal(value, unfolded.value));
-        }
-        for part in unfolded.parts {
-            let good = self.is_good(index, &step.before, &part.keys);
-            let later = self.is_later(keys[0], part.keys[0]);
-            let fine = self.theory.terms.conjunction(&[part.fits, good, later]);
-            owed.push(self.theory.terms.implies(part.guard, fine));
-        }
-        let owed = self.theory.terms.conjunction(&owed);
-        let owed = self.theory.terms.implies(good, owed);
-        self.owe(claim, step.guard, owed);
-        Ok(())
-    }
-
-    /// What these writes preserve, if that is claimed of the function.
-    fn assume_writes(&mut self, function: CodeFunctionId, steps: &[Step], pointers: &[TermId]) {
-        for step in steps {
-            for &index in self.active {
-                let claim = Claim::Preserves(index);
-                if !self.contracts.has(function, &claim) {
-                    continue;
-                }
-                for keys in self.instances(index, pointers) {
-                    let good = self.is_good(index, &step.before, &keys);
-                    let still = self.says_the_same(index, &step.before[index], &keys, &step.after.ghosts[index], &keys);
-                    let fact = self.theory.terms.implies(good, still);
-                    self.assume(step.guard, fact);
-                }
-            }
-        }
-    }
-
-    fn assume(&mut self, guard: TermId, fact: TermId) {
-        let fact = self.theory.terms.implies(guard, fact);
-        self.assumptions.push(fact);
-    }
-
-    /// The bodies of the observers in those moments that one of the maps is of, for these elements.
-    fn assume_unfolded(&mut self, index: usize, moments: &BTreeSet<Map>, pointers: &[TermId]) -> Understood<()> {
-        let instances = self.instances(index, pointers);
-        for moment in self.moments.clone() {
-            if moments.contains(&moment.ghosts[index].holds) {
-                instances.iter().try_for_each(|keys| self.assume_unfolded_at(&moment, index, keys))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The elements that play a part now: not those that were read before a call that changed the array, and none that is one
-    /// of several.
-    fn present(&self) -> Vec<TermId> {
-        let is_choice = |pointer: TermId| matches!(self.theory.terms.kind(pointer), TermKind::IfThenElse { .. });
-        let pointers = self.pointers.iter().copied();
-        pointers.filter(|pointer| !self.before_calls.contains(pointer) && !is_choice(*pointer)).collect()
-    }
-
-    /// What the observer says of null, as a part of something.
-    fn assume_unfolded_at_null(&mut self, moment: &Moment, index: usize, parts: &[Part]) -> Understood<()> {
-        let null = self.theory.terms.constant(0, 64);
-        for part in parts {
-            let keys: Vec<TermId> = std::iter::once(null).chain(part.keys[1..].iter().copied()).collect();
-            if !self.nulls.insert((moment.ghosts[index].holds, keys.clone())) {
-                continue;
-            }
-            let unfolded = self.unfold(index, &keys, &moment.memory, &moment.ghosts[index], Parts::AsTheyAre)?;
-            let holds = self.theory.value(moment.ghosts[index].holds, &keys);
-            let fact = self.theory.terms.implies(holds, unfolded.content);
-            self.assumptions.push(fact);
-        }
-        Ok(())
-    }
-
-    fn assume_unfolded_at(&mut self, moment: &Moment, index: usize, keys: &[TermId]) -> Understood<()> {
-        let ghost = &moment.ghosts[index];
-        let observer = &self.observers[index];
-        let holds = self.theory.value(ghost.holds, keys);
-        let says_value = observer.says_value();
-        let unfolded = self.unfold(index, keys, &moment.memory, ghost, Parts::AsTheyAre)?;
-        let mut known = unfolded.content;
-        if says_value {
-            let value = self.theory.value(ghost.value, keys);
-            let same = self.theory.terms.equal(value, unfolded.value);
-            known = self.theory.terms.and(known, same);
-        }
-        let fact = self.theory.terms.implies(holds, known);
-        self.assumptions.push(fact);
-        self.assume_unfolded_at_null(moment, index, &unfolded.parts)?;
-        if !observer.any.is_empty() || !self.closes {
-            return Ok(());
-        }
-        let unfolded = self.unfold(index, keys, &moment.memory, ghost, Parts::Content)?;
-        let mut shown = vec![unfolded.content];
-        for part in unfolded.parts {
-            let holds = self.theory.value(ghost.holds, &part.keys);
-            let fine = self.theory.terms.and(part.fits, holds);
-            shown.push(self.theory.terms.implies(part.guard, fine));
-        }
-        let shown = self.theory.terms.conjunction(&shown);
-        let mut known = holds;
-        if says_value {
-            let value = self.theory.value(ghost.value, keys);
-            let same = self.theory.terms.equal(value, unfolded.value);
-            known = self.theory.terms.and(known, same);
-        }
-        let fact = self.theory.terms.implies(shown, known);
-        self.assumptions.push(fact);
-        Ok(())
-    }
-
-    /// The order holds when the function is called, and whenever it has called another.
-    fn assume_order(&mut self, calls: &[Transition], pointers: &[TermId]) {
-        let begins = self.moments.first().map(|moment| (moment.guard, moment.memory.clone()));
-        let calls = calls.iter().map(|call| (call.guard, call.after.0.clone()));
-        for (guard, memory) in begins.into_iter().chain(calls) {
-            for &field in &self.contracts.orders {
-                for &pointer in pointers {
-                    let ordered = self.order(field, &memory, pointer);
-                    self.assume(guard, ordered);
-                }
-            }
-        }
-    }
-
-    fn assume_contracts(&mut self, calls: &[Transition], pointers: &[TermId]) {
-        for call in calls {
-            for claim in self.contracts.claims(call.function) {
-                if claim.observer().is_some_and(|index| !self.active.contains(&index)) {
-                    continue;
-                }
-                let instances = match claim.observer() {
-                    _ if !claim.is_about_all() => vec![Vec::new()],
-                    Some(index) => self.instances(index, pointers),
-                    None => pointers.iter().map(|pointer| vec![*pointer]).collect(),
-                };
-                for keys in instances {
-                    let fact = self.claimed(&claim, call, &keys);
-                    self.assume(call.guard, fact);
-                }
-            }
-        }
-    }
-
-    /// What is known of the calls and writes of the function, for all elements that play a part.
-    pub(crate) fn assume_all(&mut self, function: CodeFunctionId) {
-        self.assume_known(function, &self.pointers.clone());
-    }
-
-    fn assume_known(&mut self, function: CodeFunctionId, pointers: &[TermId]) {
-        let (calls, writes) = (self.transitions.clone(), self.writes.clone());
-        self.assume_order(&calls, pointers);
-        self.assume_contracts(&calls, pointers);
-        self.assume_writes(function, &writes, pointers);
-    }
-
-    /// What of all that is owed does not follow, or nobody knows whether it does.
-    pub(crate) fn refuted(&self, function: CodeFunctionId, solver: &Solving<'_>) -> Understood<BTreeSet<Claim>> {
-        let mut wrong = BTreeSet::new();
-        let is_open = |index: &usize| {
-            self.contracts.open.get(&function).is_some_and(|open| open.contains(&Claim::Preserves(*index)))
-        };
-        for (number, step) in self.writes.iter().enumerate() {
-            for index in self.active.iter().copied().filter(is_open) {
-                wrong.extend(self.preserving(function, number, step, index)?.not_following(solver));
-            }
-        }
-        for group in self.groups() {
-            let mut end = self.clone();
-            end.obligations = group;
-            let of_ends = end.obligations.iter().any(|(claim, _)| claim.observer().is_some() && !claim.is_about_all());
-            let pointers = if of_ends || self.active.is_empty() { &self.pointers[..] } else { &self.pointers[..1] };
-            end.assume_known(function, pointers);
-            if of_ends {
-                end.exact.clone_from(&self.own_exact);
-                for &index in self.active {
-                    end.assume_unfolded(index, &self.ends, &self.present()[1..])?;
-                }
-            }
-            wrong.extend(end.not_following(solver));
-        }
-        Ok(wrong)
-    }
-
-    /// What is owed at the end and in calls, as it is asked for together.
-    fn groups(&self) -> Vec<Vec<(Claim, TermId)>> {
-        let chained = |claim: &Claim| claim.observer().is_some() && claim.is_about_all();
-        let (all, single): (Vec<_>, Vec<_>) = self.obligations.iter().cloned().partition(|(claim, _)| chained(claim));
-        [all, single].into_iter().filter(|group| !group.is_empty()).collect()
-    }
-
-    /// That writes do not change what an observer says, with what is known before them.
-    fn preserving(&self, function: CodeFunctionId, number: usize, step: &Step, index: usize) -> Understood<Self> {
-        let mut part = self.clone();
-        part.obligations.clear();
-        part.assume_order(&self.transitions[..step.calls], &step.pointers);
-        part.assume_contracts(&self.transitions[..step.calls], &step.pointers);
-        part.assume_writes(function, &self.writes[..number], &step.pointers);
-        for &index in self.active {
-            let before = self.theory.parts(step.before[index].holds);
-            part.assume_unfolded(index, &before, &step.pointers)?;
-        }
-        part.owe_write(step, index)?;
-        Ok(part)
-    }
-
-    /// What a model of the assumptions makes wrong of what is owed; nothing if there is none, and everything if nobody knows.
-    fn not_following(mut self, solver: &Solving<'_>) -> BTreeSet<Claim> {
-        let failures: Vec<TermId> = self.obligations.iter().map(|(_, owed)| *owed).collect();
-        let failures: Vec<TermId> = failures.into_iter().map(|owed| self.theory.terms.not(owed)).collect();
-        let failure = self.theory.terms.disjunction(&failures);
-        let query = self.query(failure);
-        let answer = solver.check(&self.theory.terms, &query);
-        match answer {
-            Answer::Unsat(_) => BTreeSet::new(),
-            Answer::Unknown(_) => self.obligations.iter().map(|(claim, _)| claim.clone()).collect(),
-            Answer::Sat(model) => {
-                let wrong = |owed: TermId| evaluate(&self.theory.terms, &model, owed) == 0;
-                let obligations = self.obligations.iter().filter(|(_, owed)| wrong(*owed));
-                obligations.map(|(claim, _)| claim.clone()).collect()
-            }
-        }
-    }
-
-    /// The condition together with all that is known.
-    pub(crate) fn query(&mut self, condition: TermId) -> Vec<TermId> {
-        let congruences = self.theory.congruences();
-        self.assumptions.iter().copied().chain(congruences).chain([condition]).collect()
     }
 }

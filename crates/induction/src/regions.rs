@@ -12,7 +12,9 @@ use branchwise_program::code::{
 };
 use branchwise_program::{CodeFunctionId, GlobalId, RegisterId};
 
-/// Larger units are left alone.
+use crate::calls::{called, direct_callees, size};
+
+/// Of all roots together; larger programs are left alone.
 const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// Variables of library models.
@@ -328,34 +330,12 @@ fn pointees(statics: &Statics, region: &Region, function: CodeFunctionId, operan
     }
 }
 
-/// The functions with a body that a function calls directly.
-pub(crate) fn direct_callees(code: &Code, function: CodeFunctionId) -> impl Iterator<Item = CodeFunctionId> {
-    let instructions = code.functions[function].blocks.values().flat_map(|block| &block.instructions);
-    instructions.filter_map(|instruction| match instruction {
-        Instruction::Call(Call { callee: Callee::Direct(callee), .. }) => Some(*callee),
-        _ => None,
-    })
-}
-
-/// The functions that a function leads to by direct calls, itself included.
-pub(crate) fn called(code: &Code, root: CodeFunctionId) -> BTreeSet<CodeFunctionId> {
-    let mut reached = BTreeSet::new();
-    let mut open = vec![root];
-    while let Some(function) = open.pop() {
-        if reached.insert(function) {
-            open.extend(direct_callees(code, function));
-        }
-    }
-    reached
-}
-
 /// Of each root the functions that it leads to.
 fn reachable(
     code: &Code,
     roots: &[CodeFunctionId],
     is_known: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<BTreeSet<CodeFunctionId>>> {
-    let instructions = |id: &CodeFunctionId| code.functions[*id].blocks.values().flat_map(|block| &block.instructions);
     let understood = |instruction: &Instruction| match instruction {
         Instruction::Call(call) => matches!(call.callee, Callee::Direct(_)),
         Instruction::Unsupported { .. } => false,
@@ -363,11 +343,15 @@ fn reachable(
     };
     let is_fine = |id: &CodeFunctionId| match code.functions[*id].is_declaration() {
         true => is_known(&code.functions[*id].name),
-        false => instructions(id).all(understood),
+        false => code.functions[*id].blocks.values().flat_map(|block| &block.instructions).all(understood),
     };
-    let reached: Vec<BTreeSet<CodeFunctionId>> = roots.iter().map(|root| called(code, *root)).collect();
-    let count: usize = reached.iter().flatten().map(|id| instructions(id).count()).sum();
-    (count <= MOST_INSTRUCTIONS && reached.iter().flatten().all(is_fine)).then_some(reached)
+    let mut left = MOST_INSTRUCTIONS;
+    let of_root = |root: &CodeFunctionId| {
+        let reached = called(code, *root);
+        left = left.checked_sub(size(code, &reached))?;
+        reached.iter().all(is_fine).then_some(reached)
+    };
+    roots.iter().map(of_root).collect()
 }
 
 /// Whether the address is that of a stack object that is written and handed out, and never read: a driver's for a result,

@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use branchwise_constraints::{Layer, SolverSettings};
+use branchwise_constraints::{Layer, SolverSettings, TermId};
 use branchwise_program::code::{Code, Instruction, Operand};
 use branchwise_program::library::is_stream_function;
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Program};
 
 use crate::body::NotUnderstood;
+use crate::calls::{called, recursive};
 use crate::candidates;
 use crate::claims::{Claim, Contracts};
 use crate::observers::{Mark, Observer};
 use crate::proof::{Proof, Unit};
-use crate::regions::{Field, Regions, called, direct_callees};
+use crate::regions::{Field, Regions};
 use crate::solving::Solving;
 
 /// What comes back twice, or calls back.
@@ -31,15 +32,20 @@ pub struct Excluded {
     pub solver_calls: BTreeMap<Layer, u64>,
 }
 
+/// What is asked about a unit.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub function: FunctionId,
+    /// Does no execution have these?
+    pub outcomes: BTreeSet<Event>,
+    /// An execution has this one: a proof that excludes it is none.
+    pub witness: Option<Event>,
+}
+
 /// Which of the outcomes no execution of the unit has.
-pub fn excluded(
-    program: &Program,
-    function: FunctionId,
-    events: &BTreeSet<Event>,
-    solver: &SolverSettings,
-) -> Excluded {
+pub fn excluded(program: &Program, question: &Question, solver: &SolverSettings) -> Excluded {
     let solving = Solving::new(solver);
-    let outcomes = outcomes_of(program, function, events, &solving);
+    let outcomes = outcomes_of(program, question, &solving);
     Excluded { outcomes, solver_calls: solving.calls() }
 }
 
@@ -64,22 +70,18 @@ fn regions_of(program: &Program, function: FunctionId) -> Option<(Roots, Vec<Reg
     Some((roots, regions))
 }
 
-fn outcomes_of(
-    program: &Program,
-    function: FunctionId,
-    events: &BTreeSet<Event>,
-    solver: &Solving<'_>,
-) -> BTreeMap<Event, String> {
-    let Some((roots, regions)) = regions_of(program, function) else { return BTreeMap::new() };
+fn outcomes_of(program: &Program, question: &Question, solver: &Solving<'_>) -> BTreeMap<Event, String> {
+    let Some((roots, regions)) = regions_of(program, question.function) else { return BTreeMap::new() };
     let arrays: Vec<GlobalId> = regions[roots.own].arrays().collect();
-    let own = &program.map.functions[function].markers;
+    let own = &program.map.functions[question.function].markers;
     let mut found = BTreeMap::new();
     for array in arrays {
         let is_open = |event: &Event| own.contains(&event.marker) && !found.contains_key(event);
-        let open: BTreeSet<Event> = events.iter().copied().filter(is_open).collect();
+        let open = question.outcomes.iter().copied().filter(is_open).collect();
+        let question = Question { outcomes: open, ..question.clone() };
         let worlds = roots.all.iter().zip(&regions);
         let worlds = worlds.map(|(root, regions)| World::of(&program.code, *root, regions, array)).collect();
-        found.extend(Induction { worlds, own: roots.own, solver }.excluded(&open));
+        found.extend(Induction { worlds, own: roots.own, solver }.excluded(&question));
     }
     found
 }
@@ -104,7 +106,8 @@ impl Roots {
         };
         let unit = *by_name.get(program.map.functions[function].symbol.as_str())?;
         let driver = *by_name.get(program.map.functions[function].driver.as_ref().ok()?.as_str())?;
-        if !called(code, driver).into_iter().any(|id| leads_to_itself(code, id)) {
+        let reached = called(code, driver);
+        if recursive(code, &reached).is_empty() {
             return None;
         }
         let mentions_unit = |id: &CodeFunctionId| *id != driver && mentioned(code, *id).functions.contains(&unit);
@@ -172,10 +175,6 @@ fn mentions_state(code: &Code, root: CodeFunctionId) -> bool {
     globals.into_iter().any(|id| code.globals[id].internal && !code.globals[id].constant)
 }
 
-fn leads_to_itself(code: &Code, function: CodeFunctionId) -> bool {
-    direct_callees(code, function).any(|callee| called(code, callee).contains(&function))
-}
-
 /// What is proved of functions.
 type Known = BTreeMap<CodeFunctionId, BTreeSet<Claim>>;
 
@@ -193,7 +192,7 @@ struct World<'a> {
 
 impl<'a> World<'a> {
     fn of(code: &'a Code, root: CodeFunctionId, regions: &'a Regions, array: GlobalId) -> Self {
-        let recursive = regions.functions().iter().copied().filter(|id| leads_to_itself(code, *id)).collect();
+        let recursive = recursive(code, regions.functions());
         let (marks, initial, contracts) = Default::default();
         let mut world = World { code, root, regions, array, recursive, marks, initial, contracts };
         world.initial = candidates::initial_cells(world.unit());
@@ -316,7 +315,7 @@ struct Induction<'a> {
 }
 
 impl Induction<'_> {
-    fn excluded(&mut self, events: &BTreeSet<Event>) -> BTreeMap<Event, String> {
+    fn excluded(&mut self, question: &Question) -> BTreeMap<Event, String> {
         let observers = self.worlds[self.own].observers();
         if observers.is_empty() {
             return BTreeMap::new();
@@ -332,7 +331,7 @@ impl Induction<'_> {
                 return BTreeMap::new();
             }
         }
-        world.outcomes_excluded(&observers, events, self.solver)
+        world.outcomes_excluded(&observers, question, self.solver)
     }
 
     /// The order that every root keeps, whatever was called before.
@@ -370,7 +369,7 @@ impl World<'_> {
     fn outcomes_excluded(
         &self,
         observers: &[Observer],
-        events: &BTreeSet<Event>,
+        question: &Question,
         solver: &Solving<'_>,
     ) -> BTreeMap<Event, String> {
         let active: Vec<usize> = (0..observers.len()).collect();
@@ -379,19 +378,11 @@ impl World<'_> {
             return BTreeMap::new();
         }
         proof.assume_all(self.root);
-        let mut found = BTreeMap::new();
-        for event in events {
-            let met: Vec<_> = proof.events.iter().filter(|(met, _)| met == event).map(|(_, taken)| *taken).collect();
-            if met.is_empty() {
-                continue;
-            }
-            let taken = proof.theory.terms.disjunction(&met);
-            let query = proof.query(taken);
-            if solver.check(&proof.theory.terms, &query).is_unsat() {
-                found.insert(*event, self.reason());
-            }
+        if question.witness.is_some_and(|witness| is_refuted(&mut proof, witness, solver)) {
+            return BTreeMap::new();
         }
-        found
+        let refuted = question.outcomes.iter().copied().filter(|event| is_refuted(&mut proof, *event, solver));
+        refuted.map(|event| (event, self.reason())).collect()
     }
 
     fn reason(&self) -> String {
@@ -400,4 +391,13 @@ impl World<'_> {
         let array = &self.code.globals[self.array].name;
         format!("induction over the calls of {} on the elements of '{array}' excludes it", functions.join(", "))
     }
+}
+
+/// Whether no execution has this outcome of a condition that it comes to.
+fn is_refuted(proof: &mut Proof<'_>, event: Event, solver: &Solving<'_>) -> bool {
+    let met = proof.events.iter().filter(|(met, _)| *met == event);
+    let met: Vec<TermId> = met.map(|(_, taken)| *taken).collect();
+    let taken = proof.theory.terms.disjunction(&met);
+    let query = proof.query(taken);
+    !met.is_empty() && solver.check(&proof.theory.terms, &query).is_unsat()
 }
