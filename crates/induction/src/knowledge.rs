@@ -7,7 +7,7 @@ use branchwise_program::CodeFunctionId;
 
 use crate::body::Understood;
 use crate::claims::{Claim, Transition};
-use crate::observers::{Part, Parts};
+use crate::observers::Parts;
 use crate::proof::{Moment, Proof, Step};
 use crate::theory::Map;
 
@@ -67,18 +67,24 @@ impl Proof<'_> {
         pointers.filter(|pointer| !self.before_calls.contains(pointer) && !is_choice(*pointer)).collect()
     }
 
-    /// What the observer says of null, as a part of something.
-    fn assume_unfolded_at_null(&mut self, moment: &Moment, index: usize, parts: &[Part]) -> Understood<()> {
+    /// What the observer says of null, with these values of the parameters that its ghost depends on.
+    fn assume_unfolded_at_null(&mut self, moment: &Moment, index: usize, exact: &[TermId]) -> Understood<()> {
         let null = self.theory.terms.constant(0, 64);
-        for part in parts {
-            let keys: Vec<TermId> = std::iter::once(null).chain(part.keys[1..].iter().copied()).collect();
-            if !self.nulls.insert((moment.ghosts[index].holds, keys.clone())) {
-                continue;
+        let keys: Vec<TermId> = std::iter::once(null).chain(exact.iter().copied()).collect();
+        match self.nulls.insert((moment.ghosts[index].holds, keys.clone())) {
+            true => self.assume_unfolded_at(moment, index, &keys),
+            false => Ok(()),
+        }
+    }
+
+    /// What the observers say of null whenever they look.
+    pub(crate) fn assume_unfolded_nulls(&mut self) -> Understood<()> {
+        for moment in self.moments.clone() {
+            for &index in self.active {
+                for exact in self.exact[index].clone() {
+                    self.assume_unfolded_at_null(&moment, index, &exact)?;
+                }
             }
-            let unfolded = self.unfold(index, &keys, &moment.memory, &moment.ghosts[index], Parts::AsTheyAre)?;
-            let holds = self.theory.value(moment.ghosts[index].holds, &keys);
-            let fact = self.theory.terms.implies(holds, unfolded.content);
-            self.assumptions.push(fact);
         }
         Ok(())
     }
@@ -97,7 +103,12 @@ impl Proof<'_> {
         }
         let fact = self.theory.terms.implies(holds, known);
         self.assumptions.push(fact);
-        self.assume_unfolded_at_null(moment, index, &unfolded.parts)?;
+        // Who goes on behind null would go on for ever.
+        if self.theory.terms.as_constant(keys[0]).is_none() {
+            for part in &unfolded.parts {
+                self.assume_unfolded_at_null(moment, index, &part.keys[1..])?;
+            }
+        }
         if !observer.any.is_empty() || !self.closes {
             return Ok(());
         }

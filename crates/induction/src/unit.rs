@@ -374,7 +374,9 @@ impl World<'_> {
     ) -> BTreeMap<Event, String> {
         let active: Vec<usize> = (0..observers.len()).collect();
         let mut proof = Proof::new(self.unit(), self.array, (observers, &active), &self.contracts, &self.initial);
-        if proof.execute(self.root).is_err() {
+        let understood = proof.execute(self.root);
+        proof.closes = true;
+        if understood.and_then(|()| proof.assume_unfolded_nulls()).is_err() {
             return BTreeMap::new();
         }
         proof.assume_all(self.root);
