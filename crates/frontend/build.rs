@@ -3,16 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[path = "src/find_tool.rs"]
-mod find_tool;
-
 fn main() {
     println!("cargo:rerun-if-changed=library");
-    println!("cargo:rerun-if-changed=src/find_tool.rs");
     println!("cargo:rerun-if-env-changed=PATH");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let clang = find_tool::find_tool("clang").unwrap_or_else(|error| {
-        panic!("the library models need clang {}: {error}\nHint: apt install clang-19", find_tool::VERSION)
+    let clang = branchwise_tools::find_tool("clang").unwrap_or_else(|error| {
+        panic!("the library models need clang {}: {error}\nHint: apt install clang-19", branchwise_tools::VERSION)
     });
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
     let source = folder.join("models.c");

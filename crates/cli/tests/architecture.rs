@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may use of the workspace.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
+    ("tools", &[]),
     ("program", &[]),
     ("constraints", &[]),
-    ("frontend", &["program"]),
+    ("frontend", &["tools", "program"]),
     ("facts", &["program", "constraints"]),
     ("induction", &["program", "constraints"]),
     ("goals", &["program"]),
     ("search", &["program", "goals"]),
     ("symbolic", &["program", "constraints"]),
-    ("replay", &["program"]),
+    ("replay", &["tools", "program"]),
     ("generate", &["program", "goals", "search", "constraints", "facts", "induction", "symbolic", "replay"]),
     ("report", &["program", "goals", "replay", "generate"]),
     ("cli", &["program", "goals", "constraints", "replay", "frontend", "generate", "report"]),

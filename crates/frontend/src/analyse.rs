@@ -228,7 +228,7 @@ impl Job<'_> {
             Language::C => drivers::keep_alive(&names),
             Language::Cpp => self.kept_instances(functions),
         };
-        let dump = |text: &str| coverage_dump(self.toolchain, text, self.language, &self.flags);
+        let dump = |text: &str| coverage_dump(self.toolchain, text, &self.preprocessed, self.language, &self.flags);
         // What only tests use must not be in the way of everything else.
         let dumped = dump(&(self.include() + &kept)).or_else(|_| dump(&self.include()))?;
         Ok(coverage::parse_dump(&dumped))

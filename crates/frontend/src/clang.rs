@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
+use branchwise_tools::VERSION;
 use clang_sys::*;
 
 use crate::FrontendError;
-use crate::find_tool::VERSION;
 
 /// One parsed translation unit; cursors and types borrowed from it live as long as it does.
 pub(crate) struct ParsedUnit {

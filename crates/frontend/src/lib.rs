@@ -19,7 +19,6 @@ mod dataflow;
 mod derived;
 mod drivers;
 mod error;
-mod find_tool;
 mod functions;
 mod hierarchy;
 mod inputs;
@@ -48,6 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use branchwise_program::map::{Domain, Language, Map};
+use branchwise_tools::KeyBuilder;
 
 pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
@@ -123,6 +123,13 @@ pub fn analyse_relations(
 
 /// Compiles the marked text to LLVM bitcode, unoptimised but ready to be optimised.
 pub fn compile_bitcode(toolchain: &Toolchain, unit: &Unit, to: &Path) -> Result<(), FrontendError> {
+    let flags = unit.flags.iter().map(String::as_str).chain(BITCODE_FLAGS);
+    let name = to.file_name().unwrap_or_default().as_encoded_bytes();
+    let key = KeyBuilder::new("bitcode 1").with(name).with(language::preprocessed(unit.language)).with_all(flags);
+    toolchain.make_once(key.with(&unit.marked), to, || run_for_bitcode(toolchain, unit, to))
+}
+
+fn run_for_bitcode(toolchain: &Toolchain, unit: &Unit, to: &Path) -> Result<(), FrontendError> {
     let failed = |cause: String| FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause };
     let folder = tempfile::tempdir().map_err(|cause| failed(cause.to_string()))?;
     let text = folder.path().join("marked.i");

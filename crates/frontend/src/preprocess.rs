@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use branchwise_program::map::Language;
+use branchwise_tools::KeyBuilder;
 
 use crate::language;
 use crate::{FrontendError, Toolchain};
@@ -83,10 +84,12 @@ fn escape_invalid(bytes: Vec<u8>) -> String {
     text
 }
 
-/// What clang prints of the coverage mapping of `text`, a file given on standard input.
+/// Returns clang's dump of the coverage mapping of `text`, a file given on standard input. `preprocessed` is the text of
+/// the unit that it includes.
 pub(crate) fn coverage_dump(
     toolchain: &Toolchain,
     text: &str,
+    preprocessed: &str,
     language: Language,
     flags: &[String],
 ) -> Result<String, FrontendError> {
@@ -96,7 +99,10 @@ pub(crate) fn coverage_dump(
         // Methods that nobody calls have regions too.
         arguments.push("-femit-all-decls".to_owned());
     }
-    run_on_text(toolchain, text, language, &arguments).map(|output| String::from_utf8_lossy(&output).into_owned())
+    let key = KeyBuilder::new("coverage dump 1").with_all(&arguments).with(language::written(language)).with(text);
+    let key = key.with(preprocessed).with_sources_of(preprocessed);
+    let printed = toolchain.print_once(key, || run_on_text(toolchain, text, language, &arguments))?;
+    Ok(String::from_utf8_lossy(&printed).into_owned())
 }
 
 const COVERAGE_FLAGS: [&str; 10] = [

@@ -8,16 +8,19 @@ use std::process::Command;
 use branchwise_program::map::{Language, Map};
 use branchwise_program::usage::ONLY_NATIVE;
 
+use branchwise_tools::{Key, KeyBuilder};
+
 use crate::elf::{Symbols, read_symbols};
+use crate::objects::{driver_table, missing_variables};
 use crate::sanitize::{LaterSources, Sanitizers};
 use crate::tools::{error_text, output_of, succeed};
 use crate::{ReplayError, Tools};
 
-const RUNTIME: &str = include_str!("runtime.c");
-const COUNTING: &str = include_str!("counting.c");
-/// Room for a variable that another file would define; its true size is not in the object file.
-const MISSING_BYTES: u64 = 1 << 16;
-
+/// The harness's runtime for each kind of build, compiled when this crate was built.
+const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
+const RUNTIME_WITH_PROFILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-profile.o"));
+const RUNTIME_WITH_COUNTING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-counting.o"));
+const RUNTIME_FOR_MEMORY_SANITIZER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-memory.o"));
 /// The functions of dynamic memory that the runtime has its own versions of, with `__bw_` before their names.
 const ALLOCATION: [&str; 14] = [
     "malloc",
@@ -83,7 +86,6 @@ pub(crate) fn build_executables(
     drivers: &[String],
     folder: &Path,
 ) -> Result<Executables, ReplayError> {
-    write(&folder.join("runtime.c"), format!("{RUNTIME}\n{}", driver_table(drivers)))?;
     let variant = |kind| Variant { tools, sources, drivers, folder, kind };
     let (marked, plain) = std::thread::scope(|scope| {
         let plain = scope.spawn(|| variant(Kind::Plain).build());
@@ -94,7 +96,7 @@ pub(crate) fn build_executables(
     Ok(Executables { marked: marked.executable, plain: plain.executable, missing: marked.unresolved })
 }
 
-/// The marked text once more, with sanitizers; the harness's runtime is in the folder already.
+/// The marked text once more, with sanitizers.
 pub(crate) fn build_sanitized(
     tools: &Tools,
     sources: &LaterSources,
@@ -114,12 +116,11 @@ pub(crate) fn build_sanitized(
     Ok(variant.build()?.executable)
 }
 
-/// The plain text without counters of coverage, for counting instructions; the harness's runtime is in the folder already.
+/// The plain text without counters of coverage, for counting instructions.
 pub(crate) fn build_counting(tools: &Tools, sources: &LaterSources, folder: &Path) -> Result<PathBuf, ReplayError> {
-    let LaterSources { plain, flags, language, drivers, others, .. } = sources;
-    write(&folder.join("counting.c"), COUNTING)?;
+    let LaterSources { marked, plain, flags, language, drivers, others } = sources;
     let map = Map::default();
-    let sources = Sources { marked: "", plain, flags, language: *language, map: &map, others };
+    let sources = Sources { marked, plain, flags, language: *language, map: &map, others };
     Ok(Variant { tools, sources: &sources, drivers, folder, kind: Kind::Counting }.build()?.executable)
 }
 
@@ -129,20 +130,6 @@ const SANITIZER_FLAGS: [&str; 2] =
 const MEMORY_SANITIZER_FLAGS: [&str; 2] = ["-fsanitize=memory", "-fsanitize-recover=memory"];
 /// Where it finds an allocation by the frames of its callers.
 const LEAK_SANITIZER_FLAGS: [&str; 2] = ["-fsanitize=leak", "-fno-omit-frame-pointer"];
-
-fn driver_table(drivers: &[String]) -> String {
-    let mut text = String::new();
-    for driver in drivers {
-        text.push_str(&format!("void {driver}(void);\n"));
-    }
-    // The closing 0 keeps the array from being empty, which C does not allow.
-    text.push_str("void (*const __bw_drivers[])(void) = {\n");
-    for driver in drivers {
-        text.push_str(&format!("    {driver},\n"));
-    }
-    text.push_str("    0,\n};\n");
-    text
-}
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 enum Kind {
@@ -164,9 +151,34 @@ struct Variant<'a> {
 
 impl Variant<'_> {
     fn build(self) -> Result<Linked, ReplayError> {
+        let executable = self.executable();
+        let Some(cache) = &self.tools.cache else { return self.make() };
+        let (key, unresolved) = (self.key(), self.folder.join(format!("{}-unresolved.txt", self.name())));
+        if cache.fetch(&key, self.folder) {
+            let names = fs::read_to_string(&unresolved).map_err(ReplayError::io("read from the cache"))?;
+            return Ok(Linked { executable, unresolved: names.lines().map(str::to_owned).collect() });
+        }
+        let linked = self.make()?;
+        write(&unresolved, linked.unresolved.join("\n"))?;
+        cache.store(&key, &[executable, unresolved]);
+        Ok(linked)
+    }
+
+    /// Returns the name of the executable in the cache: everything that it is made from.
+    fn key(self) -> Key {
+        let Sources { marked, plain, flags, language, others, .. } = *self.sources;
+        let key = KeyBuilder::new("harness 1").with(self.name()).with(format!("{language:?}"));
+        let key = key.with(marked).with(plain).with_all(flags).with_all(self.drivers).with(self.runtime());
+        let tools = [&self.tools.clang, &self.tools.objcopy].map(PathBuf::as_path);
+        let key = tools.into_iter().fold(key, KeyBuilder::with_installed).with_sources_of(marked);
+        others.iter().fold(key, |key, other| key.with_file(&other.path).with(format!("{:?}", other.renamed))).finish()
+    }
+
+    fn make(self) -> Result<Linked, ReplayError> {
         let unit = self.compile_unit()?;
         let mut objects = self.separate_symbols(&unit)?;
-        objects.push(self.compile_runtime()?);
+        objects.push(self.write_object("runtime", self.runtime())?);
+        objects.push(self.write_object("drivers", &driver_table(self.drivers)?)?);
         let linked = self.link(&objects)?;
         if linked.unresolved.is_empty() {
             return Ok(linked);
@@ -217,23 +229,23 @@ impl Variant<'_> {
         Ok(object)
     }
 
-    fn compile_runtime(self) -> Result<PathBuf, ReplayError> {
-        let object = self.folder.join(format!("runtime-{}.o", self.name()));
-        let mut command = Command::new(&self.tools.clang);
-        command.args(["-x", "c", "-std=gnu11", "-O1", "-w", "-c"]);
-        if self.kind == Kind::Plain {
-            command.arg("-DBW_PROFILE");
+    fn runtime(self) -> &'static [u8] {
+        match self.kind {
+            Kind::Plain => RUNTIME_WITH_PROFILE,
+            Kind::Counting => RUNTIME_WITH_COUNTING,
+            Kind::Sanitized(Sanitizers::Memory) => RUNTIME_FOR_MEMORY_SANITIZER,
+            Kind::Marked | Kind::Sanitized(Sanitizers::Usual | Sanitizers::Leaks) => RUNTIME,
         }
-        if self.kind == Kind::Counting {
-            command.arg("-include").arg(self.folder.join("counting.c"));
-        }
-        // What code without its instructions writes or returns, the memory sanitizer knows nothing of.
-        if self.kind == Kind::Sanitized(Sanitizers::Memory) {
-            command.args(MEMORY_SANITIZER_FLAGS);
-        }
-        command.arg(self.folder.join("runtime.c")).arg("-o").arg(&object);
-        compile("harness", &mut command)?;
-        Ok(object)
+    }
+
+    fn write_object(self, name: &str, bytes: &[u8]) -> Result<PathBuf, ReplayError> {
+        let path = self.folder.join(format!("{}-{name}.o", self.name()));
+        write(&path, bytes)?;
+        Ok(path)
+    }
+
+    fn executable(self) -> PathBuf {
+        self.folder.join(format!("{}-tests", self.name()))
     }
 
     /// Renames what the unit and the files that it is linked with define (`main`, or a `malloc` or `memcpy` of their own),
@@ -269,20 +281,14 @@ impl Variant<'_> {
     /// Storage for what other files would define. A variable of theirs can then be an input; a call to a function of
     /// theirs ends the test with SIGSEGV, because this memory is not executable.
     fn write_missing(self, names: &[String]) -> Result<PathBuf, ReplayError> {
-        let path = self.folder.join(format!("{}-missing.s", self.name()));
-        let mut text = String::from(".section .note.GNU-stack,\"\",@progbits\n");
-        for name in names {
-            text.push_str(&format!(".comm \"{name}\",{MISSING_BYTES},64\n"));
-        }
-        write(&path, text)?;
-        Ok(path)
+        self.write_object("missing", &missing_variables(names)?)
     }
 
     /// A static program forks faster. The sanitizers need a dynamic one, and some libraries exist as such only; and the
     /// static library of mathematics treats errors in another way than the dynamic one, which is what programs are usually
     /// linked with: what needs it is linked dynamically.
     fn link(self, objects: &[PathBuf]) -> Result<Linked, ReplayError> {
-        let executable = self.folder.join(format!("{}-tests", self.name()));
+        let executable = self.executable();
         if !self.sanitized() {
             let mut bare = self.link_command_without_mathematics("-static", objects, &executable);
             let without = linked(&mut bare, &executable)?;

@@ -8,7 +8,7 @@ pub enum ReplayError {
     /// A program of LLVM 19 is not installed.
     ToolMissing {
         tool: String,
-        places: Vec<String>,
+        cause: String,
     },
     /// The compiler refused one of the texts.
     Compile {
@@ -74,9 +74,7 @@ impl ReplayError {
 impl fmt::Display for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReplayError::ToolMissing { tool, places } => {
-                write!(f, "'{tool}' was not found (looked for {})", places.join(", "))
-            }
+            ReplayError::ToolMissing { tool, cause } => write!(f, "cannot find {tool}: {cause}"),
             ReplayError::Compile { what, message } => write!(f, "cannot compile the {what} for replay:\n{message}"),
             ReplayError::Link { message } => write!(f, "cannot link the test harness:\n{message}"),
             ReplayError::Tool { tool, message } => write!(f, "{tool} failed: {message}"),

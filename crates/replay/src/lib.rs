@@ -14,6 +14,7 @@ mod error;
 mod harness;
 mod layout;
 mod md5;
+mod objects;
 mod observe;
 mod sanitize;
 mod tools;

@@ -1,13 +1,12 @@
 //! The programs of LLVM 19 that a replay needs.
 
-use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::ReplayError;
+use branchwise_tools::{Cache, find_tool};
 
-const LLVM_FOLDER: &str = "/usr/lib/llvm-19/bin";
+use crate::ReplayError;
 
 #[derive(Debug, Clone)]
 pub struct Tools {
@@ -15,22 +14,24 @@ pub struct Tools {
     pub profdata: PathBuf,
     pub cov: PathBuf,
     pub objcopy: PathBuf,
+    /// Keeps the executables that are built, where a test run asks for that.
+    pub(crate) cache: Option<Cache>,
 }
 
 impl Tools {
-    /// Looks for `X-19` on the PATH, then for `X` in Debian's folder of LLVM 19.
     pub fn find() -> Result<Tools, ReplayError> {
         Ok(Tools {
-            clang: find_tool("clang")?,
-            profdata: find_tool("llvm-profdata")?,
-            cov: find_tool("llvm-cov")?,
-            objcopy: find_tool("llvm-objcopy")?,
+            clang: find("clang")?,
+            profdata: find("llvm-profdata")?,
+            cov: find("llvm-cov")?,
+            objcopy: find("llvm-objcopy")?,
+            cache: Cache::from_environment(),
         })
     }
 
     /// Only what the memory sanitizer says needs it.
     pub(crate) fn symbolizer(&self) -> Result<PathBuf, ReplayError> {
-        find_tool("llvm-symbolizer")
+        find("llvm-symbolizer")
     }
 
     /// The first line of `clang --version`.
@@ -41,16 +42,9 @@ impl Tools {
     }
 }
 
-fn find_tool(name: &str) -> Result<PathBuf, ReplayError> {
-    let versioned = format!("{name}-19");
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&folders).map(|folder| folder.join(&versioned));
-    let installed = Path::new(LLVM_FOLDER).join(name);
-    let places = vec![format!("{versioned} on the PATH"), installed.display().to_string()];
-    on_path
-        .chain([installed])
-        .find(|candidate| candidate.is_file())
-        .ok_or(ReplayError::ToolMissing { tool: name.to_string(), places })
+fn find(name: &str) -> Result<PathBuf, ReplayError> {
+    find_tool(name)
+        .map_err(|cause| ReplayError::ToolMissing { tool: format!("{name}-{}", branchwise_tools::VERSION), cause })
 }
 
 /// Runs a tool to its end with nothing to read; an exit status other than 0 is left to the caller.
