@@ -1,6 +1,6 @@
 //! How fast tests run and are measured: `cargo bench -p branchwise-replay`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::hint::black_box;

@@ -1,0 +1,259 @@
+//! The tests of the whole program, in one executable: tests by name, and cases that are found when it starts (a case for each
+//! fixture, each program and each random program whose turn it is). All of them run side by side.
+//!
+//! `cargo test -p branchwise-cli --test it -- array_` runs those whose names contain the text.
+
+mod across;
+mod architecture;
+mod bad_input;
+mod command_line;
+mod completeness;
+mod coverage_tools;
+mod cplusplus;
+mod criteria;
+mod criteria_behind;
+mod criteria_of_data;
+mod dependence;
+mod differential;
+mod emitted;
+mod findings;
+mod fixtures;
+mod float_equalities;
+mod induction;
+mod paths;
+mod programs;
+mod projects;
+mod support;
+mod trees;
+mod united;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use support::{facts, golden, random_inputs, share};
+
+/// Lists tests by module; one that is missing here is unused code, which the compiler reports.
+macro_rules! tests {
+    ($($module:ident { $($test:ident)* })*) => {
+        vec![$($(Trial::test(concat!(stringify!($module), "::", stringify!($test)), || {
+            $module::$test();
+            Ok(())
+        })),*),*]
+    };
+}
+
+fn named_tests() -> Vec<Trial> {
+    tests! {
+        across {
+            tables_1_and_2
+            figure_3
+            the_decision_graph_of_node_7
+            drawings_have_all_of_it
+            what_is_missing_is_said
+        }
+        architecture {
+            crates_depend_on_each_other_only_as_designed
+            clang_solver_and_argument_libraries_have_one_owner
+            only_replay_front_end_and_solver_start_processes
+            only_report_and_cli_print
+            only_the_module_smt_names_the_solver
+        }
+        bad_input {
+            a_name_that_several_overloads_have
+            an_instance_of_no_template
+            code_that_does_not_compile
+            a_missing_header
+            an_empty_file
+            a_mistyped_function
+            one_file_of_two_does_not_compile
+            a_function_that_loops_for_ever
+            recursion_without_end
+            inline_assembly_and_functions_that_nobody_defines
+            a_requirement_that_is_missed
+            an_interrupt_keeps_what_was_found
+            errors_of_the_configuration_point_into_it
+            preconditions_that_cannot_be_used_stop_only_their_function
+            the_configuration_limits_inputs_and_chooses_functions
+            declared_results_of_stubs_and_names_of_other_files
+            settings_of_functions_count_unless_the_command_line_says_otherwise
+            a_suite_is_replayed_with_its_configuration
+        }
+        command_line {
+            help
+            help_of_generate
+            short_help_of_generate
+            help_of_map
+            help_of_replay
+            help_of_explain
+            no_file
+            an_option_that_is_not_there
+            a_percentage_that_is_none
+            a_file_that_is_not_there
+            a_folder_instead_of_a_file
+            a_suite_that_is_not_there
+            a_goal_is_explained_from_a_stored_report
+        }
+        completeness {
+            criteria_are_complete_or_name_what_is_open
+            the_terminal_says_whether_a_criterion_is_complete
+        }
+        cplusplus {
+            the_class_hierarchy_is_shown
+            a_verdict_says_for_which_view_it_speaks
+            what_ends_a_program_of_cpp_is_a_finding_of_its_kind
+            what_an_exception_puts_out_of_reach_is_a_finding
+            statements_behind_what_throws_are_not_covered_and_those_of_handlers_are
+            pairs_of_evaluations_are_seen_around_operators
+        }
+        criteria {
+            a_decision_is_its_whole_condition
+            several_criteria_are_treated_together
+            statements_and_calls_run_only_where_the_log_shows_it
+            what_lies_behind_a_certain_fault_is_not_called_infeasible
+            a_function_that_runs_without_a_trace_is_unknown
+            a_loop_is_left_after_no_iteration_one_and_more
+            the_document_s_example_has_the_document_s_paths
+            abstract_nodes_are_drawn_as_they_contain_each_other
+            strategies_cost_no_more_than_the_document_s
+            only_the_longest_of_comparable_paths_are_goals
+            paths_without_end_are_complete_within_a_bound
+            a_condition_has_an_effect_where_two_evaluations_show_it
+            a_statement_behind_what_no_execution_takes_is_infeasible
+            an_unknown_criterion_is_an_error_that_lists_the_known_ones
+            stronger_criteria_cover_what_weaker_ones_ask
+            the_first_path_is_that_of_the_seed_test
+            a_million_expanded_paths_are_few_abstract_ones
+            twenty_conditionals_in_a_row_need_a_handful_of_tests
+            a_small_suite_is_the_smallest
+            the_slowest_of_the_longest_paths_is_measured
+            only_longest_paths_are_measured
+        }
+        criteria_behind {
+            statements_behind_a_checksum_are_reached
+            pairs_of_tests_behind_a_checksum_are_found
+            methods_are_followed_behind_the_making_of_their_objects
+            a_constructor_is_covered_only_where_something_is_constructed
+        }
+        criteria_of_data {
+            a_comparison_has_equal_operands_and_neighbours
+            a_label_of_the_user_is_a_goal
+            boundaries_that_are_infeasible_never_happen
+            a_definition_reaches_the_uses_that_it_can_reach
+        }
+        dependence {
+            the_document_s_example_takes_strictly_less
+            verdicts_are_those_of_exhaustive_search
+            nothing_is_asked_when_nothing_is_open
+            criteria_on_whole_paths_explore_all
+            loops_without_an_end_leave_time_for_the_rest
+            fixtures_have_the_verdicts_of_exhaustive_search
+        }
+        differential {
+            the_same_seed_gives_the_same_program
+        }
+        findings {
+            each_kind_is_found_with_an_input_and_says_what_confirms_it
+            what_no_branch_tells_apart_is_looked_for
+            what_is_guarded_is_no_finding_and_few_conditions_are_asked_for
+            the_number_of_conditions_asked_for_is_bounded
+            tests_return_where_there_are_inputs_that_do
+            tests_have_arrays_that_are_long_enough_where_some_are
+        }
+        fixtures {
+            wrong_missing_and_superfluous_answers_are_reported
+            tests_of_cpp_read_as_people_write_them
+            a_test_that_returns_is_preferred
+            the_aim_changes_no_verdict
+        }
+        float_equalities {
+            what_few_floats_satisfy_is_found
+            what_no_float_satisfies_is_proved
+        }
+        induction {
+            what_is_built_passes_and_simplifying_preserves_the_value
+            a_proof_against_what_was_seen_is_none
+            nothing_is_excluded_that_a_change_makes_possible
+            what_a_change_leaves_true_is_still_proved
+        }
+        paths {
+            a_path_through_calls_and_arrays_gets_a_test_within_the_domains
+            a_path_that_no_input_takes_names_its_shortest_prefix
+            what_was_refuted_can_be_read
+            a_path_can_be_copied_from_a_report
+            calls_and_preconditions_before_the_unit_are_no_part_of_its_path
+            statements_and_outcomes_of_callees_are_goals_by_their_place
+            what_is_no_goal_is_said
+            decision_graphs_change_the_order_and_no_verdict
+            an_unknown_outcome_names_the_condition_that_was_not_decided
+            an_unknown_outcome_names_where_the_budget_ended
+            numbers_that_are_read_are_in_their_domains
+            a_stub_with_one_bound_has_all_values_beyond_it
+        }
+        projects {
+            the_number_of_jobs_does_not_show_in_the_result
+            a_project_is_read_from_its_compile_commands
+            compile_commands_that_cannot_be_used
+            the_memory_limit_ends_a_function_and_keeps_what_was_found
+            what_single_paths_never_end_with_is_decided_by_all_ways_at_once
+            the_time_limit_holds_within_one_path
+            files_given_together_are_linked
+            files_of_cpp_given_together_are_linked
+        }
+        trees {
+            figure_6
+            ways_are_cut_where_they_cannot_arrive
+            what_no_input_decides_is_no_repetition
+            calls_that_have_returned_do_not_count_and_open_ones_do
+            linear_and_smt_say_the_same_of_a_contradiction
+            a_tree_that_explodes_is_cut
+            nodes_are_statements_or_conditions
+            the_tree_of_an_outcome_is_drawn
+        }
+        united {
+            pieces_are_as_good_as_the_whole
+            what_was_not_answered_is_asked_again
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    use_cache();
+    let arguments = Arguments::from_args();
+    let mut trials = fixtures::cases();
+    trials.extend(programs::cases());
+    if !golden::is_alone() {
+        trials.extend(coverage_tools::cases());
+        trials.extend(differential::cases());
+        trials.extend(named_tests());
+    }
+    if !arguments.list {
+        println!("turn {} of the shares of slow campaigns; BRANCHWISE_TURN={0} repeats it", share::turn());
+    }
+    let everything = !golden::is_alone() && arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list && !arguments.exact;
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some((facts, texts)) = golden::finish() {
+        println!("golden: facts {facts}, texts {texts}");
+    }
+    let wrong = if everything { of_all() } else { Vec::new() };
+    wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
+    if conclusion.has_failed() || !wrong.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Returns what is wrong with comparisons that only say something together.
+fn of_all() -> Vec<String> {
+    let mut checks = vec![facts::of_all(), random_inputs::of_all()];
+    if share::soak().is_some() {
+        checks.extend([coverage_tools::of_all(), differential::of_all()]);
+    }
+    checks.into_iter().filter_map(Result::err).collect()
+}
+
+/// Compiles no text twice, in this run or the next.
+fn use_cache() {
+    if std::env::var_os(branchwise_tools::VARIABLE).is_none() {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        // SAFETY: no other thread runs yet.
+        unsafe { std::env::set_var(branchwise_tools::VARIABLE, folder) };
+    }
+}
