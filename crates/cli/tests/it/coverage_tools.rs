@@ -199,7 +199,7 @@ fn compare(path: &Path) -> Compared {
 }
 
 /// The programs that have their turn, one in so many.
-const PERIOD: u64 = 10;
+const PERIOD: u64 = 40;
 
 /// All comparisons of this run.
 static ALL: Mutex<Option<Compared>> = Mutex::new(None);

@@ -20,10 +20,10 @@ use serde_json::Value as Json;
 use random_c::{Program, Size};
 
 /// How many random programs a test run takes, and how many a soak takes at the least.
-const CSMITH_PROGRAMS: [u64; 2] = [8, 500];
+const CSMITH_PROGRAMS: [u64; 2] = [4, 500];
 const CSMITH_PROGRAMS_TO_GENERATE_FOR: [u64; 2] = [1, 20];
-const LARGE_PROGRAMS: [u64; 2] = [5, 100];
-const SMALL_PROGRAMS: [u64; 2] = [5, 150];
+const LARGE_PROGRAMS: [u64; 2] = [3, 100];
+const SMALL_PROGRAMS: [u64; 2] = [3, 150];
 const NATIVE_CALLS: u32 = 300_000;
 
 /// Programs of csmith that were executed, and those that the executor did not follow to their end.

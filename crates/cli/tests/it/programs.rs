@@ -9,7 +9,7 @@ use crate::support::fixture::file_name;
 use crate::support::{case, golden, tool};
 
 /// Enough to decide most outcomes, and few enough to take seconds.
-const STEPS: &str = "150";
+const STEPS: &str = "60";
 
 pub fn cases() -> Vec<Trial> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/programs");
