@@ -1,0 +1,54 @@
+//! Files, by Landlock.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+    make_bitflags, path_beneath_rules,
+};
+
+use crate::{Files, Layers};
+
+/// The first versions with rules for connections, and for signals and abstract sockets.
+const CONNECTIONS: u32 = 4;
+const SCOPES: u32 = 6;
+
+/// Returns a set of rules for `landlock_restrict_self`; nothing where there is no Landlock.
+pub(crate) fn rules(layers: Layers, files: &Files) -> io::Result<Option<OwnedFd>> {
+    if layers.landlock == 0 {
+        return Ok(None);
+    }
+    let abi = ABI::from(layers.landlock as i32);
+    let made = handled(layers, abi).and_then(|rules| allow(rules, files, abi));
+    made.map(Option::from).map_err(io::Error::other)
+}
+
+/// Forbids everything that this version knows.
+fn handled(layers: Layers, abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
+    let mut rules = Ruleset::default().handle_access(AccessFs::from_all(abi))?;
+    if layers.landlock >= CONNECTIONS {
+        rules = rules.handle_access(AccessNet::from_all(abi))?;
+    }
+    if layers.landlock >= SCOPES {
+        rules = rules.scope(Scope::from_all(abi))?;
+    }
+    rules.create()
+}
+
+fn allow(rules: RulesetCreated, files: &Files, abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
+    let known = AccessFs::from_all(abi);
+    let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+    let results = make_bitflags!(AccessFs::{ReadFile | WriteFile | MakeReg | Truncate});
+    let devices = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev});
+    let not_in_folders = make_bitflags!(AccessFs::{Execute | MakeChar | MakeBlock | MakeSock | IoctlDev});
+    let allowed: [(&[PathBuf], BitFlags<AccessFs>); 5] = [
+        (&files.readable, read),
+        (&files.executable, make_bitflags!(AccessFs::{ReadFile | Execute})),
+        (&files.writable, known & !not_in_folders),
+        (&files.results, results & known),
+        (&files.devices, devices & known),
+    ];
+    allowed.into_iter().try_fold(rules, |rules, (paths, rights)| rules.add_rules(path_beneath_rules(paths, rights)))
+}
