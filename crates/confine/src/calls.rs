@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek, Write};
-use std::os::fd::FromRawFd;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::OnceLock;
 
 use libc::{c_int, c_long};
 use seccompiler::{
@@ -121,7 +122,6 @@ const HARMLESS: &[c_long] = &[
     libc::SYS_getppid,
     libc::SYS_gettid,
     libc::SYS_getpgid,
-    libc::SYS_setpgid,
     libc::SYS_getsid,
     libc::SYS_getuid,
     libc::SYS_geteuid,
@@ -253,8 +253,23 @@ const NEW_NAMESPACES: c_int = libc::CLONE_NEWUSER
 /// The flags with which the leak sanitizer starts the process that stops the others.
 const LEAK_SANITIZER: c_int = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_UNTRACED;
 
+/// Returns what is made once for the whole process.
+fn kept<T>(place: &'static OnceLock<T>, make: impl FnOnce() -> io::Result<T>) -> io::Result<&'static T> {
+    match place.get() {
+        Some(kept) => Ok(kept),
+        None => make().map(|made| place.get_or_init(|| made)),
+    }
+}
+
 /// Returns the filters of a program, in the order in which they are set.
-pub(crate) fn filters(layers: Layers, traces: bool) -> io::Result<Vec<BpfProgram>> {
+pub(crate) fn filters(layers: Layers, traces: bool) -> io::Result<&'static [BpfProgram]> {
+    static KEPT: [OnceLock<Vec<BpfProgram>>; 4] = [const { OnceLock::new() }; 4];
+    let truncates = layers.landlock == 0 || layers.landlock >= TRUNCATING;
+    let place = &KEPT[usize::from(truncates) * 2 + usize::from(traces)];
+    kept(place, || make_filters(truncates, traces)).map(Vec::as_slice)
+}
+
+fn make_filters(truncates: bool, traces: bool) -> io::Result<Vec<BpfProgram>> {
     let mut allowed: Rules = HARMLESS.iter().chain(HARMLESS_OLD).map(|&call| (call, Vec::new())).collect();
     allowed.insert(libc::SYS_fcntl, one_of(1, FCNTL.iter().map(|&command| command as u64))?);
     allowed.insert(libc::SYS_ioctl, one_of(1, IOCTL.iter().copied())?);
@@ -262,7 +277,7 @@ pub(crate) fn filters(layers: Layers, traces: bool) -> io::Result<Vec<BpfProgram
     allowed.insert(libc::SYS_openat, opening(2)?);
     #[cfg(target_arch = "x86_64")]
     allowed.insert(libc::SYS_open, opening(1)?);
-    if layers.landlock == 0 || layers.landlock >= TRUNCATING {
+    if truncates {
         allowed.insert(libc::SYS_truncate, Vec::new());
     }
     if traces {
@@ -288,21 +303,21 @@ fn opening(flags: u8) -> io::Result<Vec<SeccompRule>> {
 
 /// Returns the filter of a single test: no process but threads, no other program, no signal to others.
 fn test_filter(traces: bool) -> io::Result<BpfProgram> {
-    let others = |argument: u8| [is_not(argument, 0), is_not(argument, OWN_PROCESS)];
+    let others = [is_not(0, OWN_PROCESS)];
+    let others_by_number = [is_not(0, 0), is_not(0, OWN_PROCESS)];
     let refused = |call: c_long| (call, Vec::new());
     let mut rules: Rules = [
         refused(libc::SYS_execve),
         refused(libc::SYS_execveat),
-        refused(libc::SYS_setpgid),
         refused(libc::SYS_memfd_create),
         (libc::SYS_clone, vec![processes(traces)?]),
-        (libc::SYS_kill, vec![rule(&others(0))?]),
-        (libc::SYS_tkill, vec![rule(&others(0))?]),
-        (libc::SYS_tgkill, vec![rule(&others(0))?]),
-        (libc::SYS_rt_sigqueueinfo, vec![rule(&others(0))?]),
-        (libc::SYS_rt_tgsigqueueinfo, vec![rule(&others(0))?]),
-        (libc::SYS_prlimit64, vec![rule(&others(0))?]),
-        (libc::SYS_sched_setaffinity, vec![rule(&others(0))?]),
+        (libc::SYS_kill, vec![rule(&others)?]),
+        (libc::SYS_tkill, vec![rule(&others)?]),
+        (libc::SYS_tgkill, vec![rule(&others)?]),
+        (libc::SYS_rt_sigqueueinfo, vec![rule(&others)?]),
+        (libc::SYS_rt_tgsigqueueinfo, vec![rule(&others)?]),
+        (libc::SYS_prlimit64, vec![rule(&others_by_number)?]),
+        (libc::SYS_sched_setaffinity, vec![rule(&others_by_number)?]),
         (libc::SYS_setpriority, vec![rule(&[is_not(0, 0)])?, rule(&[is_not(1, 0)])?]),
     ]
     .into();
@@ -319,8 +334,13 @@ fn processes(traces: bool) -> io::Result<SeccompRule> {
     if traces { rule(&[thread, is_not(0, LEAK_SANITIZER as u32)]) } else { rule(&[thread]) }
 }
 
-/// Returns a file with the filter of a single test, as `struct sock_filter` has it.
-pub(crate) fn test_filter_file(traces: bool) -> io::Result<File> {
+/// Returns a file with the filter of a single test, as `struct sock_filter` has it. Nobody can change it.
+pub(crate) fn test_filter_file(traces: bool) -> io::Result<&'static File> {
+    static KEPT: [OnceLock<File>; 2] = [const { OnceLock::new() }; 2];
+    kept(&KEPT[usize::from(traces)], || make_test_filter_file(traces))
+}
+
+fn make_test_filter_file(traces: bool) -> io::Result<File> {
     let mut bytes = Vec::new();
     for step in test_filter(traces)? {
         bytes.extend(step.code.to_ne_bytes());
@@ -328,15 +348,19 @@ pub(crate) fn test_filter_file(traces: bool) -> io::Result<File> {
         bytes.extend(step.k.to_ne_bytes());
     }
     // SAFETY: the name is a string that ends with a null character.
-    let file = unsafe { libc::memfd_create(c"filter".as_ptr(), libc::MFD_CLOEXEC) };
+    let file = unsafe { libc::memfd_create(c"filter".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
     if file < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the file was opened just now, and nobody else has it.
     let mut file = unsafe { File::from_raw_fd(file) };
     file.write_all(&bytes)?;
-    file.rewind()?;
-    Ok(file)
+    let seals = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: only numbers go in.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(file),
+    }
 }
 
 fn compiled(rules: Rules, otherwise: SeccompAction, matched: SeccompAction) -> io::Result<BpfProgram> {

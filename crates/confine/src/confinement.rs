@@ -56,7 +56,7 @@ impl Files {
 #[derive(Debug)]
 pub struct TestDomain {
     pub(crate) rules: Option<OwnedFd>,
-    pub(crate) filter: Option<File>,
+    pub(crate) filter: Option<&'static File>,
 }
 
 impl TestDomain {
@@ -66,10 +66,11 @@ impl TestDomain {
     pub const RULES: i32 = 198;
     pub const FILTER: i32 = 199;
 
-    /// Makes the rules and the filter. Tests can start no process, and signal none but themselves.
+    /// Makes the rules and the filter. Tests write nothing but these files, start no process, and signal none but
+    /// themselves. They read what their parent may read.
     pub fn new(layers: Layers, files: &Files, traces: bool) -> io::Result<TestDomain> {
         Ok(TestDomain {
-            rules: files::rules(layers, files)?,
+            rules: files::rules_on_writing(layers, files)?,
             filter: if layers.filter { Some(calls::test_filter_file(traces)?) } else { None },
         })
     }
@@ -102,7 +103,7 @@ impl Confinement {
     /// Starts a program that is confined from its first instruction on. Returns it with what it writes.
     pub fn start(&self, launch: &Launch<'_>) -> io::Result<(Started, File)> {
         let rules = files::rules(self.layers, &self.files)?;
-        let filters = if self.layers.filter { calls::filters(self.layers, self.traces)? } else { Vec::new() };
-        start::start(self, launch, rules, &filters)
+        let filters = if self.layers.filter { calls::filters(self.layers, self.traces)? } else { &[] };
+        start::start(self, launch, rules, filters)
     }
 }

@@ -18,10 +18,11 @@ const STACK_BYTES: usize = 1 << 17;
 /// `SECBIT_NOROOT` and `SECBIT_NOROOT_LOCKED`.
 const NO_PRIVILEGED_ROOT: c_int = 3;
 
-/// A started process. It is ended and reaped when this goes.
+/// A started process. It is ended and reaped when this goes, with all that it has started where it is confined.
 #[derive(Debug)]
 pub struct Started {
     process: i32,
+    has_group: bool,
     status: Option<c_int>,
 }
 
@@ -34,14 +35,31 @@ impl Started {
     /// Ends it. Does nothing if it has ended and was waited for.
     pub fn kill(&self) {
         if self.status.is_none() {
-            // SAFETY: only numbers go in, and the process is not reaped yet.
-            unsafe { libc::kill(self.process, libc::SIGKILL) };
+            let target = if self.has_group { -self.process } else { self.process };
+            // SAFETY: only numbers go in, and the process is not reaped yet, so nobody else has its number.
+            unsafe { libc::kill(target, libc::SIGKILL) };
+        }
+    }
+
+    /// Waits until it has ended, and leaves it to be reaped.
+    fn wait_for_end(&self) {
+        // SAFETY: the pointer is to a variable that lives until the call returns.
+        unsafe {
+            let mut info = std::mem::zeroed();
+            let process = self.process.unsigned_abs();
+            while libc::waitid(libc::P_PID, process, &raw mut info, libc::WEXITED | libc::WNOWAIT) != 0
+                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+            {}
         }
     }
 
     /// Waits for its end and returns its status.
     pub fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
         use std::os::unix::process::ExitStatusExt;
+        if self.status.is_none() && self.has_group {
+            self.wait_for_end();
+            self.kill();
+        }
         while self.status.is_none() {
             let mut status = 0;
             // SAFETY: the pointer is to a variable that lives until the call returns.
@@ -195,7 +213,7 @@ fn begin(plan: &mut Plan<'_>) -> io::Result<Started> {
     if process < 0 {
         return Err(io::Error::new(error.kind(), format!("cannot make a process: {error}")));
     }
-    let started = Started { process, status: None };
+    let started = Started { process, has_group: plan.confined, status: None };
     match plan.failure {
         None => Ok(started),
         Some(Failure { doing, errno }) => {
@@ -353,7 +371,8 @@ fn confine(plan: &Plan<'_>) -> Result<(), Failure> {
     // SAFETY: the pointers live until the calls return; everything else is a number.
     unsafe {
         check(privileges, c_long::from(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)))?;
-        check(privileges, c_long::from(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1)))?;
+        // No filtered program leaves this group, so that all it has started can be ended with it.
+        check(privileges, c_long::from(libc::setpgid(0, 0)))?;
         check(privileges, c_long::from(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))?;
         // Root would get them back by executing. Who may not set this has none.
         libc::prctl(libc::PR_SET_SECUREBITS, NO_PRIVILEGED_ROOT);

@@ -7,11 +7,12 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use branchwise_program::FunctionId;
-use branchwise_replay::{Harness, TestCase};
+use branchwise_replay::{Harness, Layers, Limits, Mode, Sandbox, TestCase};
 use support::*;
 
 const FUNCTIONS: usize = 500;
 const TESTS: usize = 5000;
+const ROUNDS: usize = 5;
 
 fn main() {
     let (sample, tests, units) = sample();
@@ -25,6 +26,30 @@ fn main() {
     println!("measure, {TESTS} tests: {time:?}");
     let (_, time) = timed(|| black_box(harness.measure_units(&units).unwrap()));
     println!("measure_units, {FUNCTIONS} suites of 4: {time:?}");
+    compare_confinement(&sample, &tests);
+}
+
+/// Confined and not, in turns, so that whatever else the machine does hits both.
+fn compare_confinement(sample: &Sample, tests: &[TestCase]) {
+    let best = Layers::of_this_machine();
+    let kinds = [("no", Layers::NONE), ("Linux 6.1's", best.as_on_an_old_kernel()), ("all", best)];
+    let build = |layers| {
+        let sandbox = Sandbox { mode: Mode::Auto, layers };
+        sample.try_build(Limits { sandbox, ..Limits::default() }).unwrap()
+    };
+    let mut harnesses = kinds.map(|(_, layers)| build(layers));
+    let mut times = [[Duration::ZERO; 2]; 3];
+    for _ in 0..ROUNDS {
+        for (harness, [many, single]) in harnesses.iter_mut().zip(&mut times) {
+            *many += timed(|| black_box(harness.run(tests).unwrap())).1;
+            *single += timed(|| run_one_by_one(harness, &tests[..200])).1;
+        }
+    }
+    for ((name, _), [many, single]) in kinds.iter().zip(times) {
+        let each = |time: Duration, count: usize| time.as_secs_f64() * 1000.0 / (ROUNDS * count) as f64;
+        let (many, single) = (each(many, tests.len()), each(single, 200));
+        println!("{name} layers: {many:.3} ms a test in one batch, {single:.3} ms a test in a batch of its own");
+    }
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {

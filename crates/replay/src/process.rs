@@ -92,7 +92,8 @@ impl Process {
         let work = harness.own.path().join(WORK);
         let layers = harness.limits.sandbox.layers;
         let confinement = confinement(harness, executable, &written, build);
-        let tests = TestDomain::new(layers, &test_files(harness, build), build.finds_leaks());
+        let test_files = Files { devices: Files::of_the_system().devices, ..work_files(harness) };
+        let tests = TestDomain::new(layers, &test_files, build.finds_leaks());
         let tests = tests.map_err(ReplayError::io(doing()))?;
         let reports = build.reports().map(|path| File::options().append(true).create(true).open(path)).transpose();
         let launch = Launch {
@@ -146,10 +147,14 @@ fn arguments(written: &Written, work: &Path, tests: &TestDomain, build: &Build) 
 
 /// Returns what the harness may do, with what runs in it before the first test.
 fn confinement(harness: &Harness, executable: &Path, written: &Written, build: &Build) -> Confinement {
-    let mut files = test_files(harness, build);
-    files.executable = Files::of_the_system().executable;
+    let mut files = Files { writable: work_files(harness).writable, ..Files::of_the_system() };
     files.executable.push(executable.to_owned());
     files.readable.push(written.file.clone());
+    files.readable.extend(harness.library_folders());
+    // Sanitizers read the map of the memory; nobody can read that of a process that is not confined alike.
+    if build.reports().is_some() || harness.limits.memory_megabytes == 0 {
+        files.readable.push(PathBuf::from("/proc"));
+    }
     files.results.push(harness.own.path().join(RESULTS));
     Confinement {
         layers: harness.limits.sandbox.layers,
@@ -161,16 +166,9 @@ fn confinement(harness: &Harness, executable: &Path, written: &Written, build: &
     }
 }
 
-/// Returns the files that a test may use.
-fn test_files(harness: &Harness, build: &Build) -> Files {
-    let mut files = Files { executable: Vec::new(), ..Files::of_the_system() };
-    files.writable.push(harness.own.path().join(WORK));
-    files.readable.extend(harness.library_folders());
-    // Sanitizers read the map of the memory; nobody can read that of a process that is not confined alike.
-    if build.reports().is_some() || harness.limits.memory_megabytes == 0 {
-        files.readable.push(PathBuf::from("/proc"));
-    }
-    files
+/// Returns the files that a test may write.
+fn work_files(harness: &Harness) -> Files {
+    Files { writable: vec![harness.own.path().join(WORK)], ..Files::default() }
 }
 
 fn guard(limits: &Limits, process: i32, folder: PathBuf) -> Option<Guard> {
