@@ -12,7 +12,9 @@ use support::*;
 
 const FUNCTIONS: usize = 500;
 const TESTS: usize = 5000;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 100;
+/// Tests in a batch of a round.
+const PART: usize = 50;
 
 fn main() {
     let (sample, tests, units) = sample();
@@ -38,18 +40,22 @@ fn compare_confinement(sample: &Sample, tests: &[TestCase]) {
         sample.try_build(Limits { sandbox, ..Limits::default() }).unwrap()
     };
     let mut harnesses = kinds.map(|(_, layers)| build(layers));
-    let mut times = [[Duration::ZERO; 2]; 3];
+    let mut times = kinds.map(|_| [Vec::new(), Vec::new()]);
     for _ in 0..ROUNDS {
         for (harness, [many, single]) in harnesses.iter_mut().zip(&mut times) {
-            *many += timed(|| black_box(harness.run(tests).unwrap())).1;
-            *single += timed(|| run_one_by_one(harness, &tests[..200])).1;
+            many.push(timed(|| black_box(harness.run(&tests[..PART]).unwrap())).1 / PART as u32);
+            single.push(timed(|| run_one_by_one(harness, &tests[..1])).1);
         }
     }
     for ((name, _), [many, single]) in kinds.iter().zip(times) {
-        let each = |time: Duration, count: usize| time.as_secs_f64() * 1000.0 / (ROUNDS * count) as f64;
-        let (many, single) = (each(many, tests.len()), each(single, 200));
-        println!("{name} layers: {many:.3} ms a test in one batch, {single:.3} ms a test in a batch of its own");
+        let [many, single] = [median(many), median(single)];
+        println!("{name} layers: {many:?} a test in one batch, {single:?} a test in a batch of its own");
     }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
