@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use branchwise_generate::WantedPlace;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::sandbox::SandboxArguments;
+
 /// Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown.
 #[derive(Debug, Parser)]
 #[command(name = "branchwise", version)]
@@ -175,6 +177,9 @@ pub struct GenerateArguments {
     #[arg(long, short)]
     pub quiet: bool,
 
+    #[command(flatten)]
+    pub sandbox: SandboxArguments,
+
     /// Flags for clang, such as -I and -D
     #[arg(last = true, value_name = "CLANG FLAGS")]
     pub flags: Vec<String>,
@@ -310,6 +315,9 @@ pub struct ReplayArguments {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+
+    #[command(flatten)]
+    pub sandbox: SandboxArguments,
 }
 
 /// Say why a goal has its verdict

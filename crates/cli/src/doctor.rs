@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use branchwise_replay::{Layers, MissingLayer};
+
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
@@ -65,10 +67,13 @@ const fn optional(name: &'static str, package: &'static str, use_of_it: &'static
     Need { name, package, use_of_it, required: false, how }
 }
 
+const NAMESPACES_HINT: &str =
+    "optional: a second wall around tests (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)";
+
 /// Prints what is there and what is not; fails when something is missing that is not optional.
 pub fn doctor() -> Result<Exit, CliError> {
     let checked: Vec<Checked> = NEEDS.iter().map(check).collect();
-    print_text(&table(&checked))?;
+    print_text(&(table(&checked) + &layer_table(Layers::of_this_machine())))?;
     let missing = |checked: &&Checked| checked.required && checked.found.is_none();
     match checked.iter().find(missing) {
         None => Ok(Exit::Done),
@@ -118,6 +123,21 @@ fn table(checked: &[Checked]) -> String {
     text
 }
 
+/// Says which layers confine native runs here, and what to do about those that do not.
+fn layer_table(layers: Layers) -> String {
+    let line = |name: &str, found: Option<String>, hint: &str| match found {
+        Some(found) => format!("ok       {name:<18}  {found}\n"),
+        None => format!("absent   {name:<18}  {hint}\n"),
+    };
+    let landlock = (layers.landlock > 0).then(|| format!("version {}: confines the files of tests", layers.landlock));
+    let filter = layers.filter.then(|| "confines the system calls of tests".to_owned());
+    let kinds = layers.namespace_kinds().join(", ");
+    let namespaces = (!kinds.is_empty()).then(|| format!("{kinds}: on top of both"));
+    line("Landlock", landlock, MissingLayer::Landlock.hint())
+        + &line("seccomp", filter, MissingLayer::Filter.hint())
+        + &line("namespaces", namespaces, NAMESPACES_HINT)
+}
+
 fn install_line(checked: &[Checked]) -> String {
     let mut packages: Vec<&str> = Vec::new();
     for missing in checked.iter().filter(|checked| checked.required && checked.found.is_none()) {
@@ -153,5 +173,22 @@ mod tests {
         "#]]
         .assert_eq(&table(&all));
         expect!["on Debian or Ubuntu: apt-get install llvm-19"].assert_eq(&install_line(&all));
+    }
+
+    #[test]
+    fn each_layer_of_confinement_has_a_line() {
+        let all = Layers { landlock: 7, filter: true, namespaces: true };
+        expect![[r#"
+            ok       Landlock            version 7: confines the files of tests
+            ok       seccomp             confines the system calls of tests
+            ok       namespaces          user, pid, net, ipc: on top of both
+        "#]]
+        .assert_eq(&layer_table(all));
+        expect![[r#"
+            absent   Landlock            Landlock needs Linux 5.19 or later with 'landlock' in /sys/kernel/security/lsm (boot parameter lsm=landlock,…)
+            absent   seccomp             seccomp needs a kernel with CONFIG_SECCOMP_FILTER
+            absent   namespaces          optional: a second wall around tests (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)
+        "#]]
+        .assert_eq(&layer_table(Layers::NONE));
     }
 }

@@ -67,7 +67,7 @@ fn run(
     }
     let settings = settings(arguments, config, interrupted)?;
     let relations = settings.criteria.contains(&Criterion::Boundary);
-    let workshop = Workshop::find()?.with_relations(relations);
+    let workshop = Workshop::find(arguments.sandbox.choose()?)?.with_relations(relations);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = arguments.jobs.unwrap_or(processors);
     let work = Work {

@@ -11,6 +11,7 @@ mod interrupt;
 mod map;
 mod pipeline;
 mod replay;
+mod sandbox;
 mod schedule;
 mod seed_test;
 mod sources;

@@ -6,7 +6,7 @@ use std::path::Path;
 use branchwise_frontend::{Declarations, FrontendError, LinkedFile, Neighbours, Source, Toolchain, Unit, lower};
 use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Program};
-use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sources, Tools};
+use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sandbox, Sources, Tools};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -31,6 +31,7 @@ pub struct Member<'a> {
 pub struct Workshop {
     toolchain: Toolchain,
     tools: Tools,
+    sandbox: Sandbox,
     /// Files are read with a probe at every comparison.
     relations: bool,
 }
@@ -45,10 +46,11 @@ impl Loaded {
 }
 
 impl Workshop {
-    pub fn find() -> Result<Self, CliError> {
+    /// Finds the tools; native runs are confined as `sandbox` says.
+    pub fn find(sandbox: Sandbox) -> Result<Self, CliError> {
         let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
         let tools = Tools::find().map_err(|error| replay_error(&error))?;
-        Ok(Workshop { toolchain, tools, relations: false })
+        Ok(Workshop { toolchain, tools, sandbox, relations: false })
     }
 
     /// Reads files so that comparisons tell how their operands lie to each other.
@@ -103,7 +105,8 @@ impl Workshop {
         let others: Vec<OtherObject> = loaded.linked.iter().map(object).collect();
         let map = &loaded.program.map;
         let sources = Sources { marked, plain, flags, language: *language, map, others: &others };
-        Harness::build(&self.tools, &sources, Limits::default()).map_err(|error| replay_error(&error))
+        let limits = Limits { sandbox: self.sandbox, ..Limits::default() };
+        Harness::build(&self.tools, &sources, limits).map_err(|error| replay_error(&error))
     }
 
     pub fn compiler_version(&self) -> Result<String, CliError> {
@@ -120,7 +123,7 @@ pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
 
 /// The program of one file without configuration and neighbours, to look at it.
 pub fn load_alone(file: &Path, flags: &[String]) -> Result<Loaded, CliError> {
-    let workshop = Workshop::find()?;
+    let workshop = Workshop::find(Sandbox::auto())?;
     let source = || Source { path: file, flags, set_statics: false, instances: &[] };
     let neighbours = workshop.neighbours(&[source()], 1)?;
     workshop.load(source(), &Config::default(), Member { neighbours: &neighbours, index: 0 })

@@ -7,8 +7,8 @@ use branchwise_frontend::{Neighbours, Source};
 use branchwise_goals::{Ledger, branch_goals};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
-use branchwise_replay::{Coverage, Harness, NativeEnd, Observation, TestCase};
-use branchwise_report::{StoredFile, Suite};
+use branchwise_replay::{Coverage, Harness, NativeEnd, Observation, Sandbox, TestCase};
+use branchwise_report::{StoredFile, Suite, sandbox_json};
 use serde_json::json;
 
 use crate::arguments::ReplayArguments;
@@ -20,13 +20,14 @@ use crate::pipeline::{Member, Workshop, replay_error};
 
 pub fn replay(arguments: &ReplayArguments) -> Result<Exit, CliError> {
     let suite = Suite::load(&arguments.folder)?;
-    let workshop = Workshop::find()?;
+    let sandbox = arguments.sandbox.choose()?;
+    let workshop = Workshop::find(sandbox)?;
     let mut rows = Vec::new();
     let neighbours = neighbours(&workshop, &suite)?;
     for (index, file) in suite.files.iter().enumerate() {
         rows.extend(replay_file(&workshop, file, Member { neighbours: &neighbours, index })?);
     }
-    print_text(&if arguments.json { as_json(&rows) } else { as_text(&rows) })?;
+    print_text(&if arguments.json { as_json(&rows, sandbox) } else { as_text(&rows, sandbox) })?;
     Ok(Exit::Done)
 }
 
@@ -111,7 +112,7 @@ fn row(
     })
 }
 
-fn as_text(rows: &[Row]) -> String {
+fn as_text(rows: &[Row], sandbox: Sandbox) -> String {
     let width = rows.iter().map(|row| row.function.len()).chain(["function".len()]).max().unwrap_or(0);
     let mut text = format!("{:width$}  tests  returned  outcomes  covered  llvm-cov\n", "function");
     for row in rows {
@@ -120,10 +121,13 @@ fn as_text(rows: &[Row]) -> String {
             row.function, row.tests, row.returned, row.outcomes, row.covered, row.covered_llvm_cov
         );
     }
+    if let Some(shortfall) = sandbox.shortfall() {
+        text += &format!("Note: {shortfall}\n");
+    }
     text
 }
 
-fn as_json(rows: &[Row]) -> String {
+fn as_json(rows: &[Row], sandbox: Sandbox) -> String {
     let functions: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -133,5 +137,5 @@ fn as_json(rows: &[Row]) -> String {
             })
         })
         .collect();
-    format!("{:#}\n", json!({ "version": 1, "functions": functions }))
+    format!("{:#}\n", json!({ "version": 1, "functions": functions, "sandbox": sandbox_json(sandbox) }))
 }

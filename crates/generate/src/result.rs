@@ -3,7 +3,7 @@
 use branchwise_goals::{Criterion, Goal, GoalId, TestId, Verdict};
 use branchwise_program::FunctionId;
 use branchwise_program::map::{Event, Place};
-use branchwise_replay::{Observation, TestCase};
+use branchwise_replay::{Observation, Sandbox, TestCase};
 
 /// The result for one file.
 #[derive(Debug, Clone)]
@@ -282,6 +282,8 @@ pub struct TreeWork {
 pub struct ReplaySummary {
     /// First line of the compiler's `--version`.
     pub compiler: String,
+    /// How native runs were confined; nothing where none was made.
+    pub sandbox: Option<Sandbox>,
     /// As llvm-cov counts them in the functions under test.
     pub branch_outcomes: u64,
     /// By the native marker log.

@@ -108,6 +108,7 @@ pub fn conclude(
     let measured = observed.and_then(|()| measure(subject, harness, &functions));
     let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
     replay.compiler = compiler;
+    replay.sandbox = Some(harness.sandbox());
     disagreements.append(&mut replay.disagreements);
     replay.disagreements = disagreements;
     Report {

@@ -7,11 +7,14 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use branchwise_program::FunctionId;
-use branchwise_replay::{Harness, TestCase};
+use branchwise_replay::{Harness, Layers, Limits, Mode, Sandbox, TestCase};
 use support::*;
 
 const FUNCTIONS: usize = 500;
 const TESTS: usize = 5000;
+const ROUNDS: usize = 100;
+/// Tests in a batch of a round.
+const PART: usize = 50;
 
 fn main() {
     let (sample, tests, units) = sample();
@@ -25,6 +28,34 @@ fn main() {
     println!("measure, {TESTS} tests: {time:?}");
     let (_, time) = timed(|| black_box(harness.measure_units(&units).unwrap()));
     println!("measure_units, {FUNCTIONS} suites of 4: {time:?}");
+    compare_confinement(&sample, &tests);
+}
+
+/// Confined and not, in turns, so that whatever else the machine does hits both.
+fn compare_confinement(sample: &Sample, tests: &[TestCase]) {
+    let best = Layers::of_this_machine();
+    let kinds = [("no", Layers::NONE), ("Linux 6.1's", best.as_on_an_old_kernel()), ("all", best)];
+    let build = |layers| {
+        let sandbox = Sandbox { mode: Mode::Auto, layers };
+        sample.try_build(Limits { sandbox, ..Limits::default() }).unwrap()
+    };
+    let mut harnesses = kinds.map(|(_, layers)| build(layers));
+    let mut times = kinds.map(|_| [Vec::new(), Vec::new()]);
+    for _ in 0..ROUNDS {
+        for (harness, [many, single]) in harnesses.iter_mut().zip(&mut times) {
+            many.push(timed(|| black_box(harness.run(&tests[..PART]).unwrap())).1 / PART as u32);
+            single.push(timed(|| run_one_by_one(harness, &tests[..1])).1);
+        }
+    }
+    for ((name, _), [many, single]) in kinds.iter().zip(times) {
+        let [many, single] = [median(many), median(single)];
+        println!("{name} layers: {many:?} a test in one batch, {single:?} a test in a batch of its own");
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {

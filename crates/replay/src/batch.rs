@@ -306,6 +306,7 @@ fn failure_text(why: u64) -> &'static str {
         4 => "it cannot use its batch of tests, or a driver asks for more inputs than the map says",
         5 => "there is not enough memory for the marker log",
         6 => "it cannot write the coverage profile",
+        9 => "it cannot confine a test",
         8 => "it cannot open the stream of a test",
         7 => "it cannot enter the folder in which tests run",
         _ => "for an unknown reason",

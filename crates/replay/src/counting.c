@@ -1,6 +1,6 @@
 /* Counts the instructions that a child executes from the entry of one function to its return, by single steps: exactly,
  * in every run the same, and without the machine's counters, which a container may not give. Stands before runtime.c in the
- * build that counts; argv[4] is the address of the function. */
+ * build that counts; argv[7] is the address of the function. */
 #define BW_COUNT
 #define _GNU_SOURCE
 #include <errno.h>

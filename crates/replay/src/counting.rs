@@ -10,7 +10,7 @@ use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
 use crate::compile::build_counting;
 use crate::elf::address_of;
-use crate::harness::{Process, WORK};
+use crate::process::{Build, Process};
 use crate::{Harness, ReplayError};
 
 impl Harness {
@@ -30,9 +30,8 @@ impl Harness {
         for (index, case) in cases.iter().enumerate() {
             self.add_group(&mut batch, Counters::All, std::slice::from_ref(case), index)?;
         }
-        let (file, prefix) = self.write_batch(&mut batch, Purpose::Count)?;
-        let work = self.own.path().join(WORK);
-        let mut process = Process::start_counting(&executable, &file, prefix, &work, address)?;
+        let written = self.write_batch(&mut batch, Purpose::Count)?;
+        let mut process = Process::start(self, &executable, written, &Build::Counting(address))?;
         let (mut counts, mut returned) = (Vec::new(), false);
         loop {
             match process.next()? {

@@ -1,21 +1,21 @@
 //! The two executables of a translation unit, and how tests run on them.
 
 use std::fs;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use branchwise_confine::Sandbox;
 use branchwise_program::map::{Language, Marker, NoDriver};
 use branchwise_program::types::TypeTable;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 use tempfile::TempDir;
 
-use crate::batch::{Answer, Batch, Counters, Filling, Purpose, RawResult, read_answer};
+use crate::batch::{Answer, Batch, Counters, Filling, Purpose, RawResult};
 use crate::case::{Blob, NativeEnd, Observation, State, TestCase};
 use crate::compile::{Executables, build_executables, is_sanitized, plain_name, write};
 use crate::coverage::{Coverage, measure_profile};
 use crate::layout::Shapes;
+use crate::process::{Build, Process, Written};
 use crate::sanitize::Sanitizer;
 use crate::{ReplayError, Sources, Tools, md5};
 
@@ -28,11 +28,21 @@ pub struct Limits {
     pub memory_megabytes: u64,
     /// Marker events kept; later ones are dropped and the observation says so. Default 2^20.
     pub log_entries: usize,
+    /// Files that it may leave, together. Not enforced without confinement. Default 256.
+    pub output_megabytes: u64,
+    /// How it is confined. Default: with the best that this machine has.
+    pub sandbox: Sandbox,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { milliseconds: 1000, memory_megabytes: 1024, log_entries: 1 << 20 }
+        Limits {
+            milliseconds: 1000,
+            memory_megabytes: 1024,
+            log_entries: 1 << 20,
+            output_megabytes: 256,
+            sandbox: Sandbox::auto(),
+        }
     }
 }
 
@@ -40,7 +50,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Harness {
     pub(crate) tools: Tools,
-    limits: Limits,
+    pub(crate) limits: Limits,
     executables: Arc<Executables>,
     pub(crate) types: Arc<TypeTable>,
     pub(crate) markers: Arc<IdVec<MarkerId, Marker>>,
@@ -106,6 +116,11 @@ impl Harness {
             own: own_folder(&folder)?,
             folder: Arc::new(folder),
         })
+    }
+
+    /// Returns how its tests are confined.
+    pub fn sandbox(&self) -> Sandbox {
+        self.limits.sandbox
     }
 
     /// Symbols that neither the unit nor the files that it is linked with define, nor any library.
@@ -376,22 +391,25 @@ impl Harness {
     }
 
     fn start(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Process, ReplayError> {
-        let (file, prefix) = self.write_batch(batch, purpose)?;
+        let written = self.write_batch(batch, purpose)?;
         let executable = match purpose {
             Purpose::Observe | Purpose::Sanitize | Purpose::FindLeaks | Purpose::State(_) => &self.executables.marked,
             Purpose::Profile | Purpose::ProfilePerGroup | Purpose::Count => &self.executables.plain,
         };
-        Process::start(executable, &file, prefix, &self.own.path().join(WORK))
+        Process::start(self, executable, written, &Build::Ordinary)
     }
 
-    /// The file with the batch, and how the names of the files begin that the run writes.
-    pub(crate) fn write_batch(
-        &mut self,
-        batch: &mut Batch,
-        purpose: Purpose,
-    ) -> Result<(PathBuf, PathBuf), ReplayError> {
+    /// Returns the folders in which the loader looks for libraries because the user's flags say so.
+    pub(crate) fn library_folders(&self) -> Vec<PathBuf> {
+        let parts = self.sanitizer.sources.flags.iter().filter_map(|flag| flag.strip_prefix("-Wl,-rpath"));
+        let folders = parts.filter_map(|part| part.strip_prefix([',', '=']));
+        folders.flat_map(|folders| folders.split([':', ','])).map(PathBuf::from).collect()
+    }
+
+    /// Writes the file with the batch.
+    pub(crate) fn write_batch(&mut self, batch: &mut Batch, purpose: Purpose) -> Result<Written, ReplayError> {
         self.batches += 1;
-        let prefix = self.own.path().join(format!("batch{}-", self.batches));
+        let prefix = self.own.path().join(RESULTS).join(format!("batch{}-", self.batches));
         let file = self.own.path().join("batch");
         // Sanitizers reserve terabytes of address space and make everything slower.
         let limits = match purpose {
@@ -403,17 +421,21 @@ impl Harness {
             _ => self.limits,
         };
         write(&file, batch.finish(&limits, purpose))?;
-        Ok((file, prefix))
+        Ok(Written { file, prefix, milliseconds: limits.milliseconds })
     }
 }
 
 /// Where tests run.
 pub(crate) const WORK: &str = "work";
+/// Where the harness writes profiles, and tests do not.
+pub(crate) const RESULTS: &str = "results";
 
 fn own_folder(folder: &TempDir) -> Result<TempDir, ReplayError> {
     let made = tempfile::Builder::new().prefix("run-").tempdir_in(folder.path());
     let own = made.map_err(ReplayError::io("make a temporary folder"))?;
-    fs::create_dir(own.path().join(WORK)).map_err(ReplayError::io("make a temporary folder"))?;
+    for folder in [WORK, RESULTS] {
+        fs::create_dir(own.path().join(folder)).map_err(ReplayError::io("make a temporary folder"))?;
+    }
     Ok(own)
 }
 
@@ -466,104 +488,5 @@ impl Profiled {
         let mut name = self.prefix.clone().into_os_string();
         name.push(group.to_string());
         PathBuf::from(name)
-    }
-}
-
-/// A running executable that works through a batch.
-#[derive(Debug)]
-pub(crate) struct Process {
-    child: Child,
-    answers: BufReader<std::process::ChildStdout>,
-    prefix: PathBuf,
-    started: bool,
-}
-
-impl Process {
-    fn start(executable: &Path, batch: &Path, prefix: PathBuf, work: &Path) -> Result<Process, ReplayError> {
-        Process::start_with(executable, batch, prefix, work, &[], &[])
-    }
-
-    /// Counts the instructions of the function at this address.
-    pub(crate) fn start_counting(
-        executable: &Path,
-        batch: &Path,
-        prefix: PathBuf,
-        work: &Path,
-        address: u64,
-    ) -> Result<Process, ReplayError> {
-        Process::start_with(executable, batch, prefix, work, &[], &[format!("{address:x}")])
-    }
-
-    /// Sanitizers write what they find to files whose names begin with `reports`.
-    pub(crate) fn start_sanitized(
-        executable: &Path,
-        batch: &Path,
-        prefix: PathBuf,
-        work: &Path,
-        reports: &Path,
-    ) -> Result<Process, ReplayError> {
-        let reports = reports.display();
-        let address = format!("log_path={reports}:detect_leaks=0:handle_abort=1:symbolize=0");
-        let undefined = format!("log_path={reports}:print_stacktrace=0:symbolize=0");
-        let memory = format!("log_path={reports}:halt_on_error=0:symbolize=0");
-        let leaks = format!("log_path={reports}:leak_check_at_exit=0:symbolize=0");
-        let options = [
-            ("ASAN_OPTIONS", address),
-            ("UBSAN_OPTIONS", undefined),
-            ("MSAN_OPTIONS", memory),
-            ("LSAN_OPTIONS", leaks),
-        ];
-        Process::start_with(executable, batch, prefix, work, &options, &[])
-    }
-
-    fn start_with(
-        executable: &Path,
-        batch: &Path,
-        prefix: PathBuf,
-        work: &Path,
-        options: &[(&str, String)],
-        more: &[String],
-    ) -> Result<Process, ReplayError> {
-        let mut child = Command::new(executable)
-            .arg(batch)
-            .arg(&prefix)
-            .arg(work)
-            .args(more)
-            // The environment of whoever runs us must not change what a test does.
-            .env_clear()
-            .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("TZ", "UTC0")])
-            .envs(options.iter().map(|(name, value)| (*name, value.as_str())))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(ReplayError::io(format!("start '{}'", executable.display())))?;
-        let pipe = child.stdout.take();
-        let answers = pipe.ok_or_else(|| ReplayError::Harness { message: "it has no output".to_string() })?;
-        Ok(Process { child, answers: BufReader::with_capacity(1 << 16, answers), prefix, started: false })
-    }
-
-    pub(crate) fn next(&mut self) -> Result<Answer, ReplayError> {
-        let answer = read_answer(&mut self.answers)?;
-        self.started |= matches!(answer, Answer::Started);
-        Ok(answer)
-    }
-
-    /// After [`Answer::Died`]. An error unless a test can have done it.
-    pub(crate) fn signal_of_death(&mut self) -> Result<i32, ReplayError> {
-        use std::os::unix::process::ExitStatusExt;
-        let status = self.child.wait().map_err(ReplayError::io("wait for the test harness"))?;
-        match status.signal() {
-            Some(signal) if self.started && signal != libc::SIGINT => Ok(signal),
-            _ => Err(ReplayError::Harness { message: format!("it stopped early ({status})") }),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // After an error it may still run; when it has ended, both calls do nothing.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -16,9 +16,11 @@ mod layout;
 mod md5;
 mod objects;
 mod observe;
+mod process;
 mod sanitize;
 mod tools;
 
+pub use branchwise_confine::{Layers, MissingLayer, Mode, Sandbox};
 pub use case::{
     Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, State, StreamContents, TestCase,
     Within,

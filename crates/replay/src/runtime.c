@@ -2,6 +2,9 @@
  *
  * The batch (argv[1]) is a file of 64-bit words written by batch.rs; results leave through standard output as words;
  * profiles go to files whose names begin with argv[2]; tests run in the folder argv[3], which is emptied after each.
+ * Whoever starts this confines it, with all that runs before main. A test is confined once more, by the Landlock rules that
+ * are open as argv[4] and the filter of system calls in the file argv[5]; what a sanitizer finds in it goes to the file
+ * argv[6] (-1: nothing).
  * Marker log, outputs and profile counters lie in shared memory, so a child needs no cooperation to be observed: what
  * it did before a crash, an endless loop or a SIGKILL is there. User symbols are renamed before linking (compile.rs), so
  * nothing here can be replaced by a function of the user's with the same name.
@@ -11,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,10 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,7 +43,7 @@ enum { KIND_OUTPUT, KIND_OBJECT, KIND_STREAM };
 enum { STREAM_READING_FAILS = 1, STREAM_AT_END = 2, STREAM_LIMITED = 4, STREAM_CLOSING_FAILS = 8 };
 /* Beside the number of an object, where the number of a function could stand. */
 #define STREAM_POINTER (1ull << 32)
-enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH, FAILURE_MEMORY, FAILURE_PROFILE, FAILURE_FOLDER, FAILURE_STREAM };
+enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH, FAILURE_MEMORY, FAILURE_PROFILE, FAILURE_FOLDER, FAILURE_STREAM, FAILURE_CONFINEMENT };
 
 struct header {
     uint64_t magic, flags, milliseconds, memory_bytes, log_entries, output_bytes;
@@ -86,6 +91,8 @@ static unsigned char *freed;
 /* By object: the stream that it is. */
 static FILE **streams;
 static int results;
+/* Open files, or -1. */
+static int rules_of_tests, filter_of_tests, reports;
 
 /* ---- what the unit calls ---- */
 
@@ -543,6 +550,41 @@ static void find_leaks(void) {
     __lsan_do_recoverable_leak_check();
 }
 
+/* ---- confinement of a test ---- */
+
+/* Stands in the filter for the number of the process (TestDomain::OWN_PROCESS). */
+#define OWN_PROCESS 0x7fff4257u
+
+static struct sock_filter filter_steps[BPF_MAXINSNS];
+static size_t filter_bytes;
+
+/* Those of all sanitizers. */
+extern void __sanitizer_set_report_fd(void *) __attribute__((weak));
+
+static void read_filter(void) {
+    if (filter_of_tests < 0) return;
+    ssize_t size = pread(filter_of_tests, filter_steps, sizeof filter_steps, 0);
+    close(filter_of_tests);
+    if (size <= 0) give_up(FAILURE_CONFINEMENT);
+    filter_bytes = (size_t)size;
+}
+
+static void filter_calls(void) {
+    struct sock_fprog program = {(unsigned short)(filter_bytes / sizeof *filter_steps), filter_steps};
+    for (size_t i = 0; i < program.len; i++)
+        if (BPF_CLASS(filter_steps[i].code) == BPF_JMP && filter_steps[i].k == OWN_PROCESS)
+            filter_steps[i].k = (uint32_t)getpid();
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) fail(FAILURE_CONFINEMENT);
+}
+
+/* From here on the process runs what the user wrote. */
+static void confine_test(void) {
+    if (reports >= 0 && __sanitizer_set_report_fd) __sanitizer_set_report_fd((void *)(intptr_t)reports);
+    if (rules_of_tests >= 0 && syscall(SYS_landlock_restrict_self, rules_of_tests, 0) != 0) fail(FAILURE_CONFINEMENT);
+    if (rules_of_tests >= 0) close(rules_of_tests);
+    if (filter_bytes) filter_calls();
+}
+
 static void run_child(void) {
     sigset_t none;
     setpgid(0, 0);
@@ -553,9 +595,10 @@ static void run_child(void) {
     open_streams();
     place_objects();
     prepare_profile();
-    scrub_stack();
     provide_standard_input();
     be_counted();
+    confine_test();
+    scrub_stack();
     errno = 0;
     make_calls();
     find_leaks();
@@ -612,6 +655,30 @@ static pid_t fork_patiently(void) {
     return -1;
 }
 
+static int end_listed_children(const char *path) {
+    int child;
+    FILE *list = fopen(path, "re");
+    if (!list) return 0;
+    while (fscanf(list, "%d", &child) == 1) kill(child, SIGKILL);
+    fclose(list);
+    return 1;
+}
+
+/* Whatever a test has started and left is a child of this process by now. Where filters keep tests from starting any, it is
+ * a constructor's, and ends with this process. */
+static void end_orphans(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (int attempt = 0; attempt < 100; attempt++) {
+        pid_t ended;
+        while ((ended = waitpid(-1, NULL, WNOHANG | __WALL)) > 0) {}
+        if (ended < 0) return;
+        if (getpid() == 1) kill(-1, SIGKILL);
+        else if (!end_listed_children(path)) return;
+        usleep(1000);
+    }
+}
+
 static void run_test(void) {
     int status = 0;
     *shared = (struct shared){0};
@@ -623,6 +690,7 @@ static void run_test(void) {
     kill(child, SIGKILL);
     kill(-child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    end_orphans();
     clear_folder();
     /* All three must agree, for a wild write of the unit could have set one of them. */
     if (shared->failure && !shared->returned && status == W_EXITCODE(1, 0)) give_up(shared->failure);
@@ -828,24 +896,18 @@ static void run_batch(const char *prefix) {
     finish_batch(prefix);
 }
 
-/* Fixed addresses make a unit that looks at its own addresses repeatable. Where a container forbids it, so be it. */
-static void fix_addresses(char **argv) {
-    int now = personality(0xffffffff);
-    if (now == -1 || (now & ADDR_NO_RANDOMIZE)) return;
-    if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1) return;
-    if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE)) return;
-    execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char **argv) {
     sigset_t blocked;
-    if (argc < 4) return 2;
-    fix_addresses(argv);
+    if (argc < 7) return 2;
     /* setlocale(LC_ALL, "") must mean the same on every machine. */
     setenv("LC_ALL", "C", 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    rules_of_tests = atoi(argv[4]);
+    filter_of_tests = atoi(argv[5]);
+    reports = atoi(argv[6]);
 #ifdef BW_COUNT
-    unit_entry = strtoul(argv[4], NULL, 16);
+    if (argc > 7) unit_entry = strtoul(argv[7], NULL, 16);
 #endif
     redirect();
     if (chdir(argv[3]) != 0) give_up(FAILURE_FOLDER);
@@ -853,6 +915,7 @@ int main(int argc, char **argv) {
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGCHLD, SIG_DFL);
+    read_filter();
     size_t batch_bytes = map_batch(argv[1]);
     map_shared();
     map_region();

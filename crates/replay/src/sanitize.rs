@@ -11,7 +11,7 @@ use branchwise_program::map::Language;
 use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
 use crate::compile::{OtherObject, build_sanitized};
-use crate::harness::{Process, WORK};
+use crate::process::{Build, Process};
 use crate::tools::{joined, succeed};
 use crate::{Harness, ReplayError, Sources};
 
@@ -117,9 +117,10 @@ impl Harness {
         fs::create_dir_all(&reports).map_err(ReplayError::io("make a temporary folder"))?;
         let mut batch = Batch::new();
         self.add_group(&mut batch, Counters::All, std::slice::from_ref(case), index)?;
-        let (file, prefix) = self.write_batch(&mut batch, purpose)?;
-        let work = self.own.path().join(WORK);
-        let mut process = Process::start_sanitized(executable, &file, prefix, &work, &reports.join("report"))?;
+        let written = self.write_batch(&mut batch, purpose)?;
+        let file = reports.join("report");
+        let build = if purpose == Purpose::FindLeaks { Build::Leaks(file) } else { Build::Sanitized(file) };
+        let mut process = Process::start(self, executable, written, &build)?;
         let end = loop {
             match process.next()? {
                 Answer::Started | Answer::Group(_) => {}

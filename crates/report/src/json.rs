@@ -6,6 +6,7 @@ use branchwise_generate::{
 };
 use branchwise_goals::{Bound, Evidence, Notation, TestId, UnknownReason, Verdict};
 use branchwise_program::map::{Event, Language, MarkerKind, Place};
+use branchwise_replay::Sandbox;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use crate::emit::input_line;
@@ -292,12 +293,28 @@ fn replay(files: &[FileReport]) -> Json {
     let summaries = || files.iter().map(|file| &file.report.replay);
     let sum = |count: fn(&ReplaySummary) -> u64| summaries().map(count).sum::<u64>();
     let compiler = summaries().map(|summary| summary.compiler.as_str()).find(|compiler| !compiler.is_empty());
-    json!({
+    let mut object = json!({
         "compiler": compiler.unwrap_or_default(),
         "branch_outcomes": sum(|summary| summary.branch_outcomes),
         "covered": sum(|summary| summary.covered),
         "covered_llvm_cov": sum(|summary| summary.covered_llvm_cov),
         "disagreements": summaries().flat_map(|summary| &summary.disagreements).map(disagreement).collect::<Vec<_>>(),
+    });
+    if let Some(sandbox) = summaries().find_map(|summary| summary.sandbox) {
+        object["sandbox"] = sandbox_json(sandbox);
+    }
+    object
+}
+
+/// How native runs were confined.
+pub fn sandbox_json(sandbox: Sandbox) -> Json {
+    let Sandbox { mode, layers } = sandbox;
+    json!({
+        "mode": mode.name(),
+        "files": layers.files(),
+        "calls": layers.calls(),
+        "namespaces": layers.namespace_kinds(),
+        "missing": layers.missing().iter().map(|layer| layer.to_string()).collect::<Vec<_>>(),
     })
 }
 

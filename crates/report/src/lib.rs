@@ -20,7 +20,7 @@ pub use edit_distance::did_you_mean;
 pub use emit::{EmittedFile, emit_c, emit_gtest};
 pub use explain::{ExplainError, explain};
 pub use file_report::{FileReport, LinkedSource, Totals, keeps_state};
-pub use json::json;
+pub use json::{json, sandbox_json};
 pub use suite::{EmitFormat, Origin, SuiteError, WrittenSuite, load_report, write_suite};
 pub use suite_data::{StoredFile, StoredFunction, StoredTest, Suite};
 pub use terminal::{ProgressView, Style, TableTime, summary};

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may use of the workspace.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("tools", &[]),
     ("program", &[]),
+    ("confine", &[]),
     ("constraints", &[]),
     ("frontend", &["tools", "program"]),
     ("facts", &["program", "constraints"]),
@@ -15,15 +16,21 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("goals", &["program"]),
     ("search", &["program", "goals"]),
     ("symbolic", &["program", "constraints"]),
-    ("replay", &["tools", "program"]),
+    ("replay", &["tools", "program", "confine"]),
     ("generate", &["program", "goals", "search", "constraints", "facts", "induction", "symbolic", "replay"]),
     ("report", &["program", "goals", "replay", "generate"]),
     ("cli", &["program", "goals", "constraints", "replay", "frontend", "generate", "report"]),
 ];
 
 /// Libraries that only one crate may name.
-const OWNED: [(&str, &str); 4] =
-    [("clang-sys", "frontend"), ("inkwell", "frontend"), ("z3", "constraints"), ("clap", "cli")];
+const OWNED: [(&str, &str); 6] = [
+    ("clang-sys", "frontend"),
+    ("inkwell", "frontend"),
+    ("z3", "constraints"),
+    ("clap", "cli"),
+    ("landlock", "confine"),
+    ("seccompiler", "confine"),
+];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -145,7 +145,7 @@ fn every_way_to_end() {
         NativeEnd::Signal(libc::SIGFPE),
         NativeEnd::Exited(44),
         NativeEnd::TimeLimit,
-        NativeEnd::Signal(libc::SIGKILL),
+        NativeEnd::TimeLimit,
         NativeEnd::Returned,
         NativeEnd::Returned,
     ];

@@ -19,10 +19,16 @@ pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style:
     lines.push(String::new());
     lines.push(covered_line(files));
     lines.extend(completeness_lines(files));
+    lines.extend(shortfall(files).map(|shortfall| format!("Note: {shortfall}")));
     if !written.is_empty() {
         lines.push(format!("Tests written to {}", written.join(", ")));
     }
     lines.join("\n") + "\n"
+}
+
+/// What was not guaranteed while tests ran.
+fn shortfall(files: &[FileReport]) -> Option<String> {
+    files.iter().find_map(|file| file.report.replay.sandbox)?.shortfall()
 }
 
 fn section(lines: &mut Vec<String>, title: &str, entries: Vec<String>) {

@@ -1,0 +1,104 @@
+//! What no limit of the system covers: the memory of a group of processes, and the bytes that they keep in files.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What the processes below a started one may use together.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// The started process.
+    pub process: i32,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// The folder that they write to.
+    pub folder: PathBuf,
+    /// Bytes of files in it, or open and removed from it.
+    pub files: u64,
+}
+
+impl Guard {
+    /// Ends the processes below the started one, or that one where it has none, if together they use too much. Returns
+    /// whether it did.
+    pub fn look(&self) -> bool {
+        let below = descendants(self.process);
+        let users = if below.is_empty() { vec![self.process] } else { below };
+        let too_much = memory_of(&users) > self.memory || self.file_bytes(&users) > self.files;
+        if too_much {
+            users.iter().for_each(|&process| kill(process));
+        }
+        too_much
+    }
+
+    fn file_bytes(&self, users: &[i32]) -> u64 {
+        let mut seen = HashSet::new();
+        let mut bytes = bytes_below(&self.folder, &mut seen);
+        let Ok(device) = fs::metadata(&self.folder).map(|folder| folder.dev()) else { return bytes };
+        for file in users.iter().flat_map(|user| fs::read_dir(format!("/proc/{user}/fd"))).flatten().flatten() {
+            let Ok(status) = fs::metadata(file.path()) else { continue };
+            let removed = status.is_file() && status.nlink() == 0 && status.dev() == device;
+            if removed && seen.insert((status.dev(), status.ino())) {
+                bytes += status.blocks() * 512;
+            }
+        }
+        bytes
+    }
+}
+
+fn kill(process: i32) {
+    // SAFETY: only numbers go in. The process is a descendant of one that is not reaped yet.
+    unsafe { libc::kill(process, libc::SIGKILL) };
+}
+
+fn bytes_below(folder: &Path, seen: &mut HashSet<(u64, u64)>) -> u64 {
+    let mut waiting = vec![folder.to_owned()];
+    let mut bytes = 0;
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(status) = entry.metadata() else { continue };
+            if status.is_dir() {
+                waiting.push(entry.path());
+            }
+            if seen.insert((status.dev(), status.ino())) {
+                bytes += status.blocks() * 512;
+            }
+        }
+    }
+    bytes
+}
+
+fn memory_of(processes: &[i32]) -> u64 {
+    // SAFETY: sysconf only reads.
+    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let resident = |process: &i32| {
+        let text = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+        text.split(' ').nth(1)?.parse::<u64>().ok()
+    };
+    processes.iter().filter_map(resident).sum::<u64>() * page
+}
+
+/// Returns the processes below this one: its children, theirs, and so on.
+pub(crate) fn descendants(process: i32) -> Vec<i32> {
+    let parents = parents();
+    let mut found = vec![process];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(parents.iter().filter(|(child, of)| *of == parent && *child != parent).map(|(child, _)| child));
+        next += 1;
+    }
+    found.remove(0);
+    found
+}
+
+/// Returns each process with its parent.
+fn parents() -> Vec<(i32, i32)> {
+    let parent = |process: i32| {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name, in parentheses, may contain anything.
+        let (_, rest) = text.rsplit_once(')')?;
+        Some((process, rest.split_whitespace().nth(1)?.parse().ok()?))
+    };
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.to_str()?.parse().ok()).filter_map(parent).collect()
+}
