@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::BufReader;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
@@ -533,6 +534,8 @@ impl Process {
             .env_clear()
             .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("TZ", "UTC0")])
             .envs(options.iter().map(|(name, value)| (*name, value.as_str())))
+            // Ctrl-C is for us alone: a test that is running ends as it would without.
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
