@@ -8,11 +8,16 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::error::CliError;
 
 /// How its name begins.
 const PREFIX: &str = "branchwise-process-";
+
+/// How its name begins once it has no owner. It is renamed before anything in it is removed: the lock may be gone first, and
+/// whoever removes it may be killed.
+const ABANDONED: &str = "branchwise-abandoned-";
 
 const LOCK: &str = "lock";
 
@@ -20,7 +25,8 @@ const LOCK: &str = "lock";
 const MOST_TRIES: u32 = 100;
 
 /// A process that is still ending may add a file while its folder is removed.
-const MOST_REMOVALS: u32 = 5;
+const MOST_REMOVALS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(5);
 
 static OWN: OnceLock<PathBuf> = OnceLock::new();
 
@@ -56,7 +62,7 @@ pub fn enter() -> Result<TemporaryFolder, CliError> {
 /// Removes the folder of this process, before it ends without a return from `main`.
 pub fn remove() {
     if let Some(path) = OWN.get() {
-        remove_folder(path);
+        abandon(path);
     }
 }
 
@@ -87,36 +93,49 @@ fn open_lock(path: &Path, create: bool) -> io::Result<File> {
 
 fn remove_orphans(parent: &Path) {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        remove_orphan(&entry.path());
+    for entry in entries {
+        let (name, path) = (entry.file_name(), entry.path());
+        match name.to_string_lossy() {
+            name if name.starts_with(ABANDONED) && is_own(&path) => remove_folder(&path),
+            name if name.starts_with(PREFIX) && is_own(&path) => remove_orphan(&path),
+            _ => {}
+        }
     }
 }
 
-/// Removes a folder if it is one of this user's whose owner is gone.
+/// Whether it is a folder, and of this user.
+fn is_own(path: &Path) -> bool {
+    // SAFETY: it has no preconditions.
+    let user = unsafe { libc::geteuid() };
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
+}
+
+/// Removes a folder if its owner is gone.
 fn remove_orphan(folder: &Path) {
-    let Ok(metadata) = std::fs::symlink_metadata(folder) else { return };
-    if !metadata.is_dir() || metadata.uid() != own_user() {
-        return;
-    }
     match open_lock(&folder.join(LOCK), false) {
-        // Until it is removed nobody else can have the lock.
-        Ok(lock) if lock.try_lock().is_ok() => remove_folder(folder),
+        // Until it is renamed nobody else can have the lock.
+        Ok(lock) if lock.try_lock().is_ok() => abandon(folder),
         Ok(_) => {}
         // Its owner ended before it made a lock; one that is still about to make it makes another folder.
         Err(_) => drop(std::fs::remove_dir(folder)),
     }
 }
 
-fn own_user() -> u32 {
-    // SAFETY: it has no preconditions.
-    unsafe { libc::geteuid() }
+/// Removes a folder that nobody needs. A kill in the middle leaves it with a name by which the next start knows it.
+fn abandon(folder: &Path) {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let renamed = folder.with_file_name(name.replacen(PREFIX, ABANDONED, 1));
+    match std::fs::rename(folder, &renamed) {
+        Ok(()) => remove_folder(&renamed),
+        Err(_) => remove_folder(folder),
+    }
 }
 
 /// Removes a folder with all that is in it. Links in it are removed, not followed.
 fn remove_folder(folder: &Path) {
     for _ in 0..MOST_REMOVALS {
         match std::fs::remove_dir_all(folder) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => std::thread::sleep(PAUSE),
             _ => return,
         }
     }

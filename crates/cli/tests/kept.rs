@@ -504,6 +504,7 @@ fn temporary_folders_without_an_owner_go_and_nothing_else() {
     let owned = make("branchwise-process-owned", true);
     let lock = File::open(owned.join("lock")).expect("it is there");
     lock.lock().expect("it can be locked");
+    let abandoned = make("branchwise-abandoned-half", false);
     let foreign = make("branchwise-process-foreign", false);
     let link = place.temporary.path().join("branchwise-process-link");
     std::os::unix::fs::symlink(&precious, &link).expect("a writable folder");
@@ -512,6 +513,7 @@ fn temporary_folders_without_an_owner_go_and_nothing_else() {
     let output = place.run(&["quick.c", "--function", "f1", "--steps", "5", "--findings", "none", "--out", "out"]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     assert!(!orphan.exists(), "its owner is gone");
+    assert!(!abandoned.exists(), "somebody was killed who removed it");
     for kept in [&precious, &owned, &foreign, &link, &trap] {
         assert!(kept.join("file").exists(), "{} stays", kept.display());
     }
