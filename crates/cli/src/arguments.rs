@@ -144,6 +144,20 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "DIR", default_value = "branchwise-out")]
     pub out: PathBuf,
 
+    /// Go on with an earlier run that did not finish: functions whose results are in the journal of the folder are not searched
+    /// again
+    #[arg(long)]
+    pub resume: bool,
+
+    /// Write what the journal of the folder has, without searching the other functions
+    #[arg(long)]
+    pub salvage: bool,
+
+    /// Write the results to the folder even where a fuller result is there; without it, a lesser one goes to the folder
+    /// `partial` in it
+    #[arg(long)]
+    pub replace: bool,
+
     /// What tests are written as; may be given several times
     #[arg(long, value_enum, value_name = "FORMAT", default_values_t = [Emit::C])]
     pub emit: Vec<Emit>,

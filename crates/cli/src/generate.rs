@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, Stderr, Write, stderr, stdout};
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +16,9 @@ use crate::arguments::{ExternalSolver, GenerateArguments};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interrupt;
+use crate::interrupt::Interrupt;
+use crate::keeper::{Keeper, Opened};
+use crate::out_folder::OutFolder;
 use crate::pipeline::Workshop;
 use crate::schedule::{self, Found, GeneratedFile, Results, Work};
 use crate::seed_test;
@@ -25,79 +26,148 @@ use crate::sources::{self, SourceFile, Sources};
 
 /// Runs the command: generates, writes the suite and prints.
 pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
-    let interrupted = interrupt::watch()?;
+    let interrupt = Interrupt::watch()?;
     let Sources { files: sources, mut failures, notes } = Sources::of(arguments)?;
-    if !arguments.quiet {
-        notes.iter().for_each(|note| sources::tell(note));
-    }
+    tell_all(arguments, &notes);
     let config_path = Config::find(arguments.config.as_deref(), sources.first().map(|source| source.path.as_path()));
     let config = Config::read(config_path.as_deref())?;
-    let found = run(arguments, &config, &sources, &interrupted)?;
-    let unread = found.iter().filter(|file| file.is_none()).count();
-    let mut files = Vec::new();
-    for result in found.into_iter().flatten() {
-        match result {
-            Ok(file) => files.push(file),
-            Err(error) => failures.push(error),
-        }
-    }
-    if files.is_empty() && failures.len() == 1 {
+    if sources.is_empty() && failures.len() == 1 {
         return Err(failures.remove(0));
     }
-    let linked: Vec<Vec<LinkedSource<'_>>> = files.iter().map(linked_sources).collect();
-    let files: Vec<FileReport> = files.iter().zip(&linked).map(|(file, linked)| file_report(file, linked)).collect();
-    let written = write(arguments, config_path.as_deref(), &files)?;
-    print(arguments, &files, &written)?;
-    tell_unusable(arguments, &files);
-    failures.iter().for_each(CliError::tell);
-    if unread > 0 {
-        sources::tell(&format!("interrupted before {unread} files were read"));
-    }
-    Ok(exit(arguments, &files, &failures, interrupted.load(Ordering::SeqCst)))
-}
-
-fn run(
-    arguments: &GenerateArguments,
-    config: &Config,
-    sources: &[SourceFile],
-    interrupted: &Arc<AtomicBool>,
-) -> Result<Results, CliError> {
+    let settings = settings(arguments, &config, &interrupt)?;
+    let folder = OutFolder::open(&arguments.out)?;
+    let task = Task { arguments, config: &config, config_path: config_path.as_deref(), folder: &folder };
     if sources.is_empty() {
-        return Ok(Vec::new());
+        return task.finish(Vec::new(), failures, &interrupt).map(|finished| finished.exit);
     }
-    let settings = settings(arguments, config, interrupted)?;
     let relations = settings.criteria.contains(&Criterion::Boundary);
     let workshop = Workshop::find(arguments.sandbox.choose()?)?.with_relations(relations);
+    let compiler = workshop.compiler_version()?;
+    let Opened { keeper, notes } = task.keeper(&compiler, &settings)?;
+    tell_all(arguments, &notes);
     let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let jobs = arguments.jobs.unwrap_or(processors);
     let work = Work {
         workshop: &workshop,
-        sources,
+        sources: &sources,
         names: &arguments.functions,
-        config,
+        config: &config,
         settings: &settings,
+        interrupt: &interrupt,
+        keeper: &keeper,
+        searches: !arguments.salvage,
+        compiler: &compiler,
         malloc_may_fail: arguments.malloc_may_fail,
         set_statics: arguments.set_statics,
         instances: &arguments.instances,
-        jobs,
+        jobs: arguments.jobs.unwrap_or(processors),
     };
-    let progress = Mutex::new(progress_view(arguments));
-    let view = || progress.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = schedule::run(&work, &|event| view().show(event));
-    view().finish();
-    let Found { files, remarks } = found?;
-    if !arguments.quiet {
-        remarks.iter().for_each(|remark| sources::tell(remark));
+    let found = task.run(&work)?;
+    let finished = task.finish(found, failures, &interrupt)?;
+    if finished.is_complete {
+        keeper.discard()?;
+    } else if interrupt.is_raised() {
+        tell_all(arguments, &["interrupted; the same command with --resume goes on from here".to_owned()]);
     }
-    Ok(files)
+    Ok(finished.exit)
+}
+
+/// What the user asked for, and the folder that the results go to.
+struct Task<'a> {
+    arguments: &'a GenerateArguments,
+    config: &'a Config,
+    config_path: Option<&'a Path>,
+    folder: &'a OutFolder,
+}
+
+/// What came of the command.
+struct Finished {
+    exit: Exit,
+    /// Another run would find no more.
+    is_complete: bool,
+}
+
+impl Task<'_> {
+    /// Opens the journal. What decides results in all files stands in `settings` and here.
+    fn keeper(&self, compiler: &str, settings: &Settings) -> Result<Opened, CliError> {
+        let GenerateArguments { malloc_may_fail, set_statics, instances, resume, salvage, .. } = self.arguments;
+        // Where they are differs from run to run, and no result depends on it.
+        let settings = Settings { interrupt: Arc::default(), worker: None, query_log: None, ..settings.clone() };
+        let options = (settings, self.config, malloc_may_fail, set_statics, instances);
+        Keeper::open(self.folder, *resume || *salvage, compiler, &options)
+    }
+
+    fn run(&self, work: &Work<'_>) -> Result<Results, CliError> {
+        let progress = Mutex::new(progress_view(self.arguments));
+        let view = || progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let salvage = |known: Results| {
+            if let Err(error) = self.finish(known, Vec::new(), work.interrupt) {
+                error.tell();
+            }
+            self.folder.unlock();
+        };
+        let found = schedule::run(work, &|event| view().show(event), &salvage);
+        view().finish();
+        let Found { files, remarks } = found?;
+        tell_all(self.arguments, &remarks);
+        Ok(files)
+    }
+
+    /// Writes and prints the results.
+    fn finish(&self, found: Results, mut failures: Vec<CliError>, interrupt: &Interrupt) -> Result<Finished, CliError> {
+        let unread = found.iter().filter(|file| file.is_none()).count();
+        let mut files = Vec::new();
+        for result in found.into_iter().flatten() {
+            match result {
+                Ok(file) => files.push(file),
+                Err(error) => failures.push(error),
+            }
+        }
+        if files.is_empty() && failures.len() == 1 {
+            return Err(failures.remove(0));
+        }
+        let linked: Vec<Vec<LinkedSource<'_>>> = files.iter().map(linked_sources).collect();
+        let files: Vec<FileReport> =
+            files.iter().zip(&linked).map(|(file, linked)| file_report(file, linked)).collect();
+        let interrupted = interrupt.is_raised();
+        let is_cut = interrupted || self.arguments.salvage;
+        let written = self.write(&files, is_cut)?;
+        print(self.arguments, &files, &written)?;
+        tell_unusable(self.arguments, &files);
+        failures.iter().for_each(CliError::tell);
+        if unread > 0 {
+            sources::tell(&format!("interrupted before {unread} files were read"));
+        }
+        let exit = exit(self.arguments, &files, &failures, interrupted);
+        let is_complete = !is_cut && unread == 0 && exit != Exit::OurFault;
+        Ok(Finished { exit, is_complete })
+    }
+
+    /// Writes the suite; a lesser one goes beside a fuller one.
+    fn write(&self, files: &[FileReport], is_cut: bool) -> Result<WrittenSuite, CliError> {
+        let GenerateArguments { emit, set_statics, instances, replace, .. } = self.arguments;
+        let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+        let origin = Origin { folder: &started_in, config: self.config_path, set_statics: *set_statics, instances };
+        let formats: Vec<_> = emit.iter().map(|format| (*format).into()).collect();
+        let folder = self.folder.path();
+        let place = if *replace { folder.to_owned() } else { branchwise_report::place_of(folder, files, is_cut) };
+        let written = branchwise_report::write_suite(&place, origin, files, &formats)?;
+        if place != folder {
+            let (folder, place) = (folder.display(), place.display());
+            let note = format!("{folder} holds a fuller result, so this one is in {place}; --replace would replace it");
+            tell_all(self.arguments, &[note]);
+        }
+        Ok(written)
+    }
+}
+
+fn tell_all(arguments: &GenerateArguments, notes: &[String]) {
+    if !arguments.quiet {
+        notes.iter().for_each(|note| sources::tell(note));
+    }
 }
 
 /// The command line, then the configuration, then the defaults.
-fn settings(
-    arguments: &GenerateArguments,
-    config: &Config,
-    interrupted: &Arc<AtomicBool>,
-) -> Result<Settings, CliError> {
+fn settings(arguments: &GenerateArguments, config: &Config, interrupt: &Interrupt) -> Result<Settings, CliError> {
     let defaults = Settings::default();
     let time = arguments.time.map(Duration::from_secs_f64);
     let strategy = arguments.strategy.map(branchwise_generate::Strategy::from);
@@ -122,7 +192,7 @@ fn settings(
         },
         without: arguments.without.iter().map(|&layer| layer.into()).collect(),
         query_log: arguments.queries.as_deref().map(|folder| Arc::new(QueryLog::new(folder))),
-        interrupt: Arc::clone(interrupted),
+        interrupt: Arc::clone(interrupt.flag()),
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         measure: arguments.measure,
@@ -221,14 +291,6 @@ fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
             }
         }
     }
-}
-
-fn write(arguments: &GenerateArguments, config: Option<&Path>, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
-    let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-    let origin =
-        Origin { folder: &started_in, config, set_statics: arguments.set_statics, instances: &arguments.instances };
-    let formats: Vec<_> = arguments.emit.iter().map(|format| (*format).into()).collect();
-    Ok(branchwise_report::write_suite(&arguments.out, origin, files, &formats)?)
 }
 
 fn print(arguments: &GenerateArguments, files: &[FileReport], written: &WrittenSuite) -> Result<(), CliError> {

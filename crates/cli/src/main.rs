@@ -8,13 +8,16 @@ mod exit;
 mod explain;
 mod generate;
 mod interrupt;
+mod keeper;
 mod map;
+mod out_folder;
 mod pipeline;
 mod replay;
 mod sandbox;
 mod schedule;
 mod seed_test;
 mod sources;
+mod temporary;
 
 use std::process::ExitCode;
 
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<Exit, CliError> {
+    let needs_folder = matches!(command, Command::Generate(_) | Command::Map(_) | Command::Replay(_));
+    let _folder = if needs_folder { Some(temporary::enter()?) } else { None };
     match command {
         Command::Generate(arguments) => generate::generate(&arguments),
         Command::Map(arguments) => map::map(&arguments),

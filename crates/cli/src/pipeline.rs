@@ -1,12 +1,14 @@
 //! From a file to a verified program: front end, lowering, verifier.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::Path;
 
 use branchwise_frontend::{Declarations, FrontendError, LinkedFile, Neighbours, Source, Toolchain, Unit, lower};
 use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sandbox, Sources, Tools};
+use branchwise_report::Fingerprint;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -42,6 +44,21 @@ impl Loaded {
         branchwise_frontend::let_allocations_fail(&mut self.unit);
         self.program.map = self.unit.map.clone();
         self
+    }
+
+    /// A hash of the file with all that it includes, and of the files that it is linked with.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let Unit { marked, plain, flags, .. } = &self.unit;
+        let linked = self.linked.iter().map(|file| (&file.path, &file.flags, &file.renamed, &file.own));
+        let mut hash = Fingerprint::default();
+        hash.add(marked.as_bytes());
+        hash.add(plain.as_bytes());
+        // Comments with preconditions are in the map only. Writing to a hash cannot fail.
+        let _ = write!(hash, "{flags:?} {:?} {:?}", self.program.map, linked.collect::<Vec<_>>());
+        if !self.linked.is_empty() {
+            let _ = write!(hash, "{:#}", self.program.code);
+        }
+        hash
     }
 }
 

@@ -1,6 +1,7 @@
 //! Several functions at a time, over all files. A thread takes what comes next: a function of a file that is read, or else
 //! the next file. Which thread does what does not show in the result.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +10,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use branchwise_frontend::{LinkedFile, Neighbours, Source};
 use branchwise_generate::{
     Progress, ReplaySummary, Report, Routes, Settings, Subject, UnitReport, Workers, Workplace, conclude,
+    conclude_at_once,
 };
 use branchwise_goals::{Criterion, Structure};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_replay::Harness;
+use branchwise_report::Key;
 
 use crate::config::Config;
 use crate::error::CliError;
+use crate::interrupt::Interrupt;
+use crate::keeper::Keeper;
 use crate::pipeline::{Loaded, Member, Workshop, meant, replay_error, selected};
 use crate::sources::SourceFile;
 
@@ -44,6 +49,13 @@ pub struct Work<'a> {
     pub names: &'a [String],
     pub config: &'a Config,
     pub settings: &'a Settings,
+    pub interrupt: &'a Interrupt,
+    /// Where each function goes as soon as it is finished.
+    pub keeper: &'a Keeper,
+    /// Functions that are not in the journal are searched.
+    pub searches: bool,
+    /// First line of the compiler's `--version`.
+    pub compiler: &'a str,
     /// Whether an allocation fails is an input.
     pub malloc_may_fail: bool,
     /// Static variables are inputs too.
@@ -62,6 +74,9 @@ impl Work<'_> {
 /// How progress is shown, from any thread.
 pub type Show<'a> = dyn Fn(&Progress) + Sync + 'a;
 
+/// What is done with the results so far where a second signal wants no more of them, in any thread.
+pub type Salvage<'a> = dyn Fn(Results) + Sync + 'a;
+
 /// What came out of it.
 pub struct Found {
     pub files: Results,
@@ -74,27 +89,22 @@ pub type Results = Vec<Option<Result<GeneratedFile, CliError>>>;
 
 /// Analyses each file, generates tests for its functions and replays them. Stops early, with what was found, when the
 /// interrupt is raised. A file that cannot be used does not stop the others.
-pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Found, CliError> {
-    let compiler = work.workshop.compiler_version()?;
+pub fn run(work: &Work<'_>, show: &Show<'_>, salvage: &Salvage<'_>) -> Result<Found, CliError> {
     let sources: Vec<Source<'_>> = work.sources.iter().map(|source| work.named(source)).collect();
     let neighbours = work.workshop.neighbours(&sources, work.jobs.get())?;
     let notes = neighbours.notes();
     let schedule = Schedule {
         work,
         show,
-        compiler,
         neighbours,
         state: Mutex::new(State::new(work.sources.len())),
         changed: Condvar::new(),
+        remarks: Mutex::default(),
     };
-    std::thread::scope(|scope| -> Result<(), CliError> {
-        for _ in 0..work.jobs.get() {
-            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let spawned = thread.spawn_scoped(scope, || schedule.take_part());
-            spawned.map_err(|cause| CliError::input("cannot start a thread").with_cause(cause))?;
-        }
-        Ok(())
-    })?;
+    work.interrupt.during(|| schedule.treat_all(), || salvage(schedule.known()))?;
+    if let Some(error) = work.keeper.failure() {
+        return Err(error);
+    }
     let (files, names) = {
         let mut state = schedule.state();
         (std::mem::take(&mut state.files), std::mem::replace(&mut state.names, Names::Unchecked))
@@ -104,19 +114,20 @@ pub fn run(work: &Work<'_>, show: &Show<'_>) -> Result<Found, CliError> {
         Names::Right { remarks } => remarks,
         Names::Unchecked => Vec::new(),
     };
-    let remarks = notes.into_iter().chain(remarks).collect();
+    let remarks = notes.into_iter().chain(std::mem::take(&mut *lock(&schedule.remarks))).chain(remarks).collect();
     Ok(Found { files: files.into_iter().map(|stage| schedule.result(stage)).collect(), remarks })
 }
 
 struct Schedule<'a> {
     work: &'a Work<'a>,
     show: &'a Show<'a>,
-    compiler: String,
     /// All files, as each may need the others.
     neighbours: Neighbours,
     state: Mutex<State>,
     /// A file was read, or could not be.
     changed: Condvar,
+    /// Why what an earlier run found is not used.
+    remarks: Mutex<Vec<String>>,
 }
 
 struct State {
@@ -154,6 +165,12 @@ struct OpenFile {
     routes: Routes,
     structure: Option<Arc<Structure>>,
     functions: Vec<FunctionId>,
+    /// What entries of the journal bear.
+    key: Key,
+    /// What an earlier run found.
+    earlier: BTreeMap<FunctionId, UnitReport>,
+    /// Symbols that nobody defines.
+    missing: Vec<String>,
     /// The first function that no thread has taken.
     next: AtomicUsize,
     /// `None` where there is nothing to do.
@@ -181,6 +198,17 @@ enum Task {
 }
 
 impl Schedule<'_> {
+    fn treat_all(&self) -> Result<(), CliError> {
+        std::thread::scope(|scope| {
+            for _ in 0..self.work.jobs.get() {
+                let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+                let spawned = thread.spawn_scoped(scope, || self.take_part());
+                spawned.map_err(|cause| CliError::input("cannot start a thread").with_cause(cause))?;
+            }
+            Ok(())
+        })
+    }
+
     /// The life of one thread.
     fn take_part(&self) {
         let workers = self.work.settings.worker.as_deref().map(Workers::new);
@@ -226,7 +254,7 @@ impl Schedule<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        self.work.settings.interrupt.load(Ordering::Relaxed)
+        self.work.interrupt.is_raised()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -301,16 +329,22 @@ impl Schedule<'_> {
             return Err(CliError::input(message).with_hint("name a file with function bodies"));
         }
         let functions = selected(&loaded.program.map, names, config);
-        let harness = if functions.is_empty() { None } else { Some(Mutex::new(workshop.harness(&loaded)?)) };
+        let harness = if functions.is_empty() { None } else { Some(workshop.harness(&loaded)?) };
+        let key = self.work.keeper.key(source, &loaded);
+        let (earlier, remark) = self.work.keeper.earlier(&key);
+        lock(&self.remarks).extend(remark);
         Ok(OpenFile {
             index,
             routes: Routes::of(&loaded.program.map),
             structure: self.structure(&loaded.program.map),
             next: AtomicUsize::new(0),
-            harness,
+            missing: harness.as_ref().map(|harness| harness.missing().to_vec()).unwrap_or_default(),
+            harness: harness.map(Mutex::new),
             units: Mutex::new(functions.iter().map(|_| None).collect()),
             left: AtomicUsize::new(functions.len()),
             functions,
+            key,
+            earlier,
             loaded,
         })
     }
@@ -341,7 +375,7 @@ impl Schedule<'_> {
         let subject = Subject { program: &file.loaded.program, settings, routes, structure };
         let mut place = Workplace::new(&subject, own, workers.cloned());
         while let Some(index) = file.take() {
-            let unit = place.generate(file.functions[index], &mut |event| (self.show)(&event));
+            let unit = self.unit(file, &mut place, file.functions[index]);
             lock(&file.units)[index] = Some(unit);
             // The last one to be done sees what all the others have left.
             if file.left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -351,14 +385,37 @@ impl Schedule<'_> {
         Ok(())
     }
 
+    /// From the journal, from a search, or from neither where an interrupt came first or the user wants no search.
+    fn unit(&self, file: &OpenFile, place: &mut Workplace<'_>, function: FunctionId) -> UnitReport {
+        let name = &file.loaded.program.map.functions[function].name;
+        if let Some(found) = file.earlier.get(&function) {
+            let (reached, goals) = found.goals();
+            (self.show)(&Progress::FunctionFinished { name: name.clone(), reached, goals });
+            return found.clone();
+        }
+        if self.interrupted() || !self.work.searches {
+            return place.skip(function);
+        }
+        let unit = place.generate(function, &mut |event| (self.show)(&event));
+        if self.interrupted() {
+            return unit.cut_by_interrupt();
+        }
+        if unit.is_final() && !self.work.keeper.keep(&file.key, name, &unit) {
+            // Nothing that is found from now on could be kept either.
+            self.work.interrupt.raise();
+        }
+        unit
+    }
+
     fn finish(&self, file: &OpenFile, subject: &Subject<'_>, harness: &mut Harness) {
-        let units = std::mem::take(&mut *lock(&file.units)).into_iter().flatten().collect();
-        let report = conclude(subject, harness, units, self.compiler.clone(), &mut |event| (self.show)(&event));
-        let generated = self.generated(file, report, harness.missing());
+        let units = lock(&file.units).iter().flatten().cloned().collect();
+        let compiler = self.work.compiler.to_owned();
+        let report = conclude(subject, harness, units, compiler, &mut |event| (self.show)(&event));
+        let generated = self.generated(file, report);
         self.state().files[file.index] = Stage::Done(Ok(Box::new(generated)));
     }
 
-    fn generated(&self, file: &OpenFile, report: Report, missing: &[String]) -> GeneratedFile {
+    fn generated(&self, file: &OpenFile, report: Report) -> GeneratedFile {
         let program = &file.loaded.program;
         GeneratedFile {
             source: self.work.sources[file.index].clone(),
@@ -366,8 +423,26 @@ impl Schedule<'_> {
             report,
             keeps_state: branchwise_report::keeps_state(program),
             linked: file.loaded.linked.clone(),
-            missing: missing.to_vec(),
+            missing: file.missing.clone(),
         }
+    }
+
+    /// The results so far. Nobody needs the others any more: the process is about to end.
+    fn known(&self) -> Results {
+        let mut state = self.state();
+        let stages = state.files.iter_mut().map(|stage| std::mem::replace(stage, Stage::Waiting));
+        let known = |stage| match stage {
+            Stage::Done(result) => Some(result.map(|file| *file)),
+            Stage::Open(file) => Some(Ok(self.so_far(&file))),
+            Stage::Waiting => None,
+        };
+        stages.map(known).collect()
+    }
+
+    fn so_far(&self, file: &OpenFile) -> GeneratedFile {
+        let units = lock(&file.units).iter().flatten().cloned().collect();
+        let report = conclude_at_once(self.work.settings, units, self.work.compiler.to_owned());
+        self.generated(file, report)
     }
 
     /// A file without a function that the user names has a report without functions.
@@ -375,14 +450,14 @@ impl Schedule<'_> {
         match stage {
             Stage::Done(result) => Some(result.map(|file| *file)),
             Stage::Open(file) if file.functions.is_empty() => {
-                let replay = ReplaySummary { compiler: self.compiler.clone(), ..ReplaySummary::default() };
+                let replay = ReplaySummary { compiler: self.work.compiler.to_owned(), ..ReplaySummary::default() };
                 let report = Report {
                     functions: Vec::new(),
                     replay,
                     lists_findings: true,
                     criteria: self.work.settings.criteria.clone(),
                 };
-                Some(Ok(self.generated(&file, report, &[])))
+                Some(Ok(self.generated(&file, report)))
             }
             Stage::Waiting | Stage::Open(_) => None,
         }

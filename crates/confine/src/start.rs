@@ -213,7 +213,7 @@ fn begin(plan: &mut Plan<'_>) -> io::Result<Started> {
     if process < 0 {
         return Err(io::Error::new(error.kind(), format!("cannot make a process: {error}")));
     }
-    let started = Started { process, has_group: plan.confined, status: None };
+    let started = Started { process, has_group: plan.execute.is_some(), status: None };
     match plan.failure {
         None => Ok(started),
         Some(Failure { doing, errno }) => {
@@ -265,6 +265,10 @@ fn prepare(plan: &mut Plan<'_>) -> Result<(), Failure> {
     let Some([arguments, environment]) = plan.execute else { return Ok(()) };
     reset_signals();
     unblock_signals();
+    // No filtered program leaves this group, so that all it has started can be ended with it. And Ctrl-C is for the parent
+    // alone: a test that is running ends as it would without.
+    // SAFETY: only numbers go in.
+    check("begin a group of processes", c_long::from(unsafe { libc::setpgid(0, 0) }))?;
     hand_over(plan)?;
     if let Some(folder) = plan.folder {
         // SAFETY: the text ends with a null character.
@@ -371,8 +375,6 @@ fn confine(plan: &Plan<'_>) -> Result<(), Failure> {
     // SAFETY: the pointers live until the calls return; everything else is a number.
     unsafe {
         check(privileges, c_long::from(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)))?;
-        // No filtered program leaves this group, so that all it has started can be ended with it.
-        check(privileges, c_long::from(libc::setpgid(0, 0)))?;
         check(privileges, c_long::from(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))?;
         // Root would get them back by executing. Who may not set this has none.
         libc::prctl(libc::PR_SET_SECUREBITS, NO_PRIVILEGED_ROOT);

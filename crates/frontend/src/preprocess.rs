@@ -1,6 +1,7 @@
 //! The runs of clang before libclang takes over: preprocessing and the coverage mapping.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -147,6 +148,7 @@ fn run_on_text(
     let mut child = Command::new(&toolchain.clang)
         .args(arguments)
         .args(["-x", language::written(language), "-"])
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,6 +1,7 @@
 //! Where clang is, and how it is run.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -64,9 +65,9 @@ impl Toolchain {
 
     /// Runs clang; `Err` only if it could not be started.
     pub(crate) fn run(&self, arguments: &[String]) -> Result<Output, FrontendError> {
-        Command::new(&self.clang).args(arguments).output().map_err(|cause| FrontendError::ToolMissing {
-            tool: self.clang.display().to_string(),
-            cause: cause.to_string(),
+        // Ctrl-C is for us alone, who finish what is running.
+        Command::new(&self.clang).args(arguments).process_group(0).output().map_err(|cause| {
+            FrontendError::ToolMissing { tool: self.clang.display().to_string(), cause: cause.to_string() }
         })
     }
 }

@@ -3,6 +3,7 @@
 
 mod alarm;
 mod case;
+mod conclude;
 mod confirm;
 mod effects;
 mod explore;
@@ -23,10 +24,11 @@ mod wanted;
 pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
 pub use case::test_case;
+pub use conclude::{UnitReport, conclude, conclude_at_once};
 pub use goal_tree::{DrawnNode, DrawnWay, GoalTrees, TreeDrawing};
 pub use replayed::disagreement;
 pub use result::*;
 pub use settings::{AimAt, FindingsMode, FunctionSettings, Scope, Settings, Strategy};
 pub use timing::is_on_longest_paths;
-pub use unit::{Subject, UnitReport, Workplace, conclude};
+pub use unit::{Subject, Workplace};
 pub use wanted::{WantedGoals, WantedPlace};

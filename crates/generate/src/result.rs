@@ -4,6 +4,7 @@ use branchwise_goals::{Criterion, Goal, GoalId, TestId, Verdict};
 use branchwise_program::FunctionId;
 use branchwise_program::map::{Event, Place};
 use branchwise_replay::{Observation, Sandbox, TestCase};
+use serde::{Deserialize, Serialize};
 
 /// The result for one file.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub struct Report {
 }
 
 /// The result for one unit under test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FunctionReport {
     pub function: FunctionId,
     pub goals: Vec<GoalReport>,
@@ -28,10 +29,12 @@ pub struct FunctionReport {
     pub timing: Option<Timing>,
     /// Why nothing could be done, e.g. a parameter type that cannot be an input yet. All goals are unknown then.
     pub trouble: Option<Trouble>,
+    /// An interrupt ended the search, or came before it.
+    pub interrupted: bool,
 }
 
 /// How long the tests of the longest paths take.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// Executed by the call under test, with all that it calls; `None` for a test that does not return in time.
     pub instructions: Vec<(TestId, Option<u64>)>,
@@ -48,7 +51,7 @@ impl Timing {
 }
 
 /// What kept a whole function from being treated.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     pub what: String,
     /// A fault of Branchwise, not a limit that it knows of.
@@ -63,7 +66,7 @@ impl Trouble {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GoalReport {
     pub id: GoalId,
     pub goal: Goal,
@@ -75,7 +78,7 @@ pub struct GoalReport {
 }
 
 /// What an input must satisfy to take a path.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathConstraint {
     /// The inputs that it speaks of.
     pub inputs: Vec<String>,
@@ -86,7 +89,7 @@ pub struct PathConstraint {
     pub more: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchConstraint {
     /// The outcome that demands it; `None` where no condition of the source does.
     pub event: Option<Event>,
@@ -94,7 +97,7 @@ pub struct BranchConstraint {
 }
 
 /// A test of the minimised suite.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Test {
     pub id: TestId,
     pub case: TestCase,
@@ -120,7 +123,7 @@ impl Test {
     }
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TestSource {
     /// The first input, before anything was solved.
     Initial,
@@ -137,7 +140,7 @@ impl TestSource {
 }
 
 /// A bad end with an input that shows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Finding {
     pub kind: FindingKind,
     pub place: Option<Place>,
@@ -150,7 +153,7 @@ pub struct Finding {
 }
 
 /// Whether something other than our own execution shows a finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confirmation {
     /// By the native run or a sanitizer, in its words.
     Confirmed {
@@ -167,7 +170,7 @@ impl Default for Confirmation {
     }
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FindingKind {
     OutOfBounds,
     NullDereference,
@@ -223,7 +226,7 @@ impl FindingKind {
 }
 
 /// The work done for one unit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Work {
     pub paths: u64,
     pub redundant_tests: u64,
@@ -246,7 +249,7 @@ pub struct Work {
 }
 
 /// How the suite was chosen.
-#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuiteWork {
     /// The tests that it was chosen from.
     pub candidates: u64,
@@ -255,7 +258,7 @@ pub struct SuiteWork {
 }
 
 /// What execution trees cost and gave.
-#[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeWork {
     pub grown: u64,
     /// Those that a limit kept from having all their ways.
@@ -303,7 +306,7 @@ impl ReplaySummary {
 }
 
 /// A difference between what was predicted, what ran and what was measured: a bug of ours.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Disagreement {
     pub function: String,
     pub test: Option<TestId>,

@@ -17,20 +17,19 @@ use branchwise_replay::{Harness, NativeEnd, ReplayError};
 use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
+use crate::conclude::UnitReport;
 use crate::confirm::confirm;
 use crate::effects::Effects;
 use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
 use crate::goal_tree::outcomes;
 use crate::hosts::{self, Unreached};
-use crate::measure::{measure, observe_states};
 use crate::replayed::{Replayed, replay};
 use crate::result::{
-    Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, ReplaySummary, Report,
-    SuiteWork, Test, TestSource, Trouble, Work,
+    Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, SuiteWork, Test,
+    TestSource, Trouble, Work,
 };
 use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
 use crate::suite::{Coverer, Smallest, minimise};
-use crate::timing::time;
 use crate::verdicts::Judge;
 
 /// Names of two inputs that may be one object.
@@ -52,13 +51,6 @@ pub struct Subject<'a> {
     pub routes: Routes,
     /// What criteria other than `branch` need to know of the program.
     pub structure: Option<Arc<Structure>>,
-}
-
-/// What was found for one function, before its suite was measured together with the others'.
-#[derive(Debug)]
-pub struct UnitReport {
-    report: FunctionReport,
-    disagreements: Vec<Disagreement>,
 }
 
 /// What one thread works with on one program, from function to function. Nothing of it depends on the functions that it
@@ -85,46 +77,12 @@ impl<'a> Workplace<'a> {
             Unit { place: self, function, goals_of: function, disagreements: &mut disagreements }.run(on_progress);
         UnitReport { report, disagreements }
     }
-}
 
-/// Measures the suites of all functions of a program, in the order in which they are given.
-pub fn conclude(
-    subject: &Subject<'_>,
-    harness: &mut Harness,
-    units: Vec<UnitReport>,
-    compiler: String,
-    on_progress: &mut dyn FnMut(Progress),
-) -> Report {
-    let (mut functions, mut disagreements) = (Vec::new(), Vec::new());
-    for unit in units {
-        functions.push(unit.report);
-        disagreements.extend(unit.disagreements);
-    }
-    on_progress(Progress::Replaying { tests: functions.iter().map(|report| report.tests.len()).sum() });
-    if subject.settings.measure {
-        functions.iter_mut().for_each(|report| report.timing = Some(time(harness, report)));
-    }
-    let observed = observe_states(&subject.program.map, harness, &mut functions);
-    let measured = observed.and_then(|()| measure(subject, harness, &functions));
-    let mut replay = measured.unwrap_or_else(|error| unmeasured(&error));
-    replay.compiler = compiler;
-    replay.sandbox = Some(harness.sandbox());
-    disagreements.append(&mut replay.disagreements);
-    replay.disagreements = disagreements;
-    Report {
-        functions,
-        replay,
-        lists_findings: subject.settings.findings != FindingsMode::None,
-        criteria: subject.settings.criteria.clone(),
-    }
-}
-
-/// The suites could not be measured: what was found is kept, and the report says so.
-fn unmeasured(error: &ReplayError) -> ReplaySummary {
-    let what = format!("the suites could not be measured: {error}");
-    ReplaySummary {
-        disagreements: vec![Disagreement { function: String::new(), test: None, what }],
-        ..ReplaySummary::default()
+    /// Reports a function that nobody began to search, because of an interrupt.
+    pub fn skip(&mut self, function: FunctionId) -> UnitReport {
+        let mut disagreements = Vec::new();
+        let report = Unit { place: self, function, goals_of: function, disagreements: &mut disagreements }.skipped();
+        UnitReport { report, disagreements }
     }
 }
 
@@ -182,6 +140,12 @@ impl<'a> Unit<'_, 'a> {
         report.work.unconstrained_edges = aim.unconstrained_edges as u64;
         report.work.aimed = ledger.aimed() as u64;
         report
+    }
+
+    fn skipped(&self) -> FunctionReport {
+        let ledger = self.ledger(self.goals().unwrap_or_default());
+        let reason = Trouble::of_ours("it was not searched".to_owned());
+        FunctionReport { trouble: None, interrupted: true, ..troubled(self.goals_of, &ledger, reason) }
     }
 
     /// Goals of a function that no test can call are looked for from its callers.
@@ -630,6 +594,7 @@ impl<'a> Unit<'_, 'a> {
             work: Work { suite, ..work(counters) },
             timing: None,
             trouble: None,
+            interrupted: false,
         }
     }
 }
@@ -680,6 +645,7 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
         work: Work::default(),
         timing: None,
         trouble: Some(trouble),
+        interrupted: false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! What tests shall cover.
 
+use serde::{Deserialize, Serialize};
+
 /// A coverage criterion. `docs/criteria.md` defines each in terms of an abstract tree.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Criterion {
     Branch,
     Statement,

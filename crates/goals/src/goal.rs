@@ -2,15 +2,16 @@
 
 use branchwise_program::map::{Event, Map, Place, Reading};
 use branchwise_program::{FunctionId, Id, MarkerId, NodeId};
+use serde::{Deserialize, Serialize};
 
 use crate::Criterion;
 
 /// Position of a goal in its ledger.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GoalId(pub u32);
 
 /// Something that a test shall do: for the criterion `branch`, one outcome as llvm-cov counts it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goal {
     pub function: FunctionId,
     pub criterion: Criterion,
@@ -26,7 +27,7 @@ pub struct Goal {
     pub needs: Needs,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GoalKind {
     /// A leaf condition is true, or false.
     Condition,
@@ -58,7 +59,7 @@ pub enum GoalKind {
     OtherPaths,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Iterations {
     Zero,
     One,
@@ -67,7 +68,7 @@ pub enum Iterations {
 }
 
 /// What every trace that reaches a goal contains.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Needs {
     /// The outcome of this marker that the goal's kind names, and no more.
     Outcome(MarkerId),

@@ -1,11 +1,13 @@
 //! How a goal ends.
 
+use serde::{Deserialize, Serialize};
+
 /// Number of a test within its function, from 1.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TestId(pub u32);
 
 /// A goal ends as exactly one of these.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// By these tests, replayed and measured.
     Covered {
@@ -22,7 +24,7 @@ pub enum Verdict {
 }
 
 /// Why no input can take it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// How it was shown, e.g. "every path was explored".
     pub proof: String,
@@ -36,7 +38,7 @@ pub struct Evidence {
 }
 
 /// A bound that cut the search.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bound {
     /// E.g. "iterations of the loop at shape.c:12", "elements behind pointer 'p'".
     pub what: String,
@@ -44,7 +46,7 @@ pub struct Bound {
 }
 
 /// What stopped us.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownReason {
     /// One sentence.
     pub reason: String,

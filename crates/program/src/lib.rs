@@ -12,6 +12,7 @@ pub mod hierarchy;
 mod ids;
 pub mod library;
 pub mod map;
+mod stored;
 pub mod types;
 pub mod usage;
 mod verify;

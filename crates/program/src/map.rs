@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::hierarchy::Class;
 use crate::types::TypeTable;
 use crate::usage::Usage;
@@ -264,7 +266,7 @@ pub struct SourceFile {
 }
 
 /// A place in a user's file; line and column count from 1, columns in bytes.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     pub file: FileId,
     pub line: u32,
@@ -418,7 +420,8 @@ pub const NEW: &str = "operator new";
 pub const CAST: &str = "dynamic_cast";
 
 /// A marker went this way. For a condition 0 is false and 1 is true; for a switch it is the index of the label.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "(MarkerId, u32)", into = "(MarkerId, u32)")]
 pub struct Event {
     pub marker: MarkerId,
     pub outcome: u32,
@@ -478,7 +481,7 @@ impl Probe {
 }
 
 /// A probe had this answer.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Reading {
     pub probe: ProbeId,
     pub value: u32,

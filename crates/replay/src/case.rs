@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use branchwise_program::map::{Event, Reading};
 use branchwise_program::{CallableId, FunctionId, TypeId};
+use serde::{Deserialize, Serialize};
 
 /// A call of a unit under test, after the calls that lead to the state it needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCase {
     pub function: FunctionId,
     /// Calls that come first, in order.
@@ -29,7 +30,7 @@ impl TestCase {
 }
 
 /// A call before the one under test.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     pub function: FunctionId,
     /// One for each of the function's inputs, in order.
@@ -37,7 +38,7 @@ pub struct Call {
 }
 
 /// Bytes of a C object; 8-byte pointers that are not null stand in `pointers` and `functions`, their bytes here are zero.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Blob {
     pub bytes: Vec<u8>,
     /// Sorted by `at`.
@@ -54,14 +55,14 @@ impl Blob {
 }
 
 /// A pointer to a function of the map's table.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionAt {
     /// Byte offset of the pointer within its blob.
     pub at: u64,
     pub callable: CallableId,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PointerAt {
     /// Byte offset of the pointer within its blob.
     pub at: u64,
@@ -72,7 +73,7 @@ pub struct PointerAt {
 }
 
 /// An array of `count` elements that an input points to, or a stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     pub element: TypeId,
     pub count: u64,
@@ -93,7 +94,7 @@ impl Object {
 }
 
 /// A stream of a test: what can be read from it, and what happens at its ends.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StreamContents {
     pub bytes: Vec<u8>,
     /// Reading behind the last byte fails, instead of finding the end.
@@ -109,7 +110,7 @@ pub struct StreamContents {
 pub type State = BTreeMap<usize, Vec<Vec<u8>>>;
 
 /// What the native run of a test case did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
     pub end: NativeEnd,
     /// The marker log.
@@ -137,7 +138,7 @@ pub struct Observation {
 }
 
 /// Where a pointer of unknown target stands.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ForeignPointer {
     pub within: Within,
     /// Byte offset of the pointer.
@@ -145,7 +146,7 @@ pub struct ForeignPointer {
 }
 
 /// One of the blobs of an [`Observation`].
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Within {
     Result,
     /// [`Observation::inputs_after`] with this index.
@@ -162,7 +163,7 @@ impl Observation {
 }
 
 /// How the native run ended.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NativeEnd {
     Returned,
     /// `exit` with this status.

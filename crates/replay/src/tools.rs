@@ -1,6 +1,7 @@
 //! The programs of LLVM 19 that a replay needs.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -49,8 +50,13 @@ fn find(name: &str) -> Result<PathBuf, ReplayError> {
 
 /// Runs a tool to its end with nothing to read; an exit status other than 0 is left to the caller.
 pub(crate) fn output_of(tool: &'static str, command: &mut Command) -> Result<Output, ReplayError> {
-    // Messages are read by us, too: always in English.
-    command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(ReplayError::io(format!("start {tool}")))
+    // Messages are read by us, too: always in English. Ctrl-C is for us alone, who finish what is running.
+    command
+        .env("LC_ALL", "C")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(ReplayError::io(format!("start {tool}")))
 }
 
 /// Runs a tool that must succeed.

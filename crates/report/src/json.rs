@@ -53,6 +53,9 @@ fn function(file: &FileReport, unit: &FunctionReport, notation: &Notation) -> Js
     if !preconditions.is_empty() {
         object["preconditions"] = json!(preconditions);
     }
+    if unit.interrupted {
+        object["interrupted"] = json!(true);
+    }
     if let Some(trouble) = &unit.trouble {
         object["trouble"] = json!(trouble.what);
     }

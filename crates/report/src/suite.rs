@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::emit::{EmittedFile, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest};
 use crate::file_report::FileReport;
 use crate::json::json;
 use crate::suite_data::Suite;
+use crate::whole::{Staged, stage, sync_names};
 
 /// What tests are written as.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +59,10 @@ impl SuiteError {
         SuiteError { message, hint: Some("generate the suite again".to_owned()) }
     }
 
-    fn cannot_write(path: &Path, cause: &impl Display) -> Self {
-        SuiteError { message: format!("cannot write {}: {cause}", path.display()), hint: None }
+    pub(crate) fn cannot_write(path: &Path, cause: &io::Error) -> Self {
+        let is_full = matches!(cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let hint = "make room; the finished functions are in the journal, and --resume goes on from there".to_owned();
+        SuiteError { message: format!("cannot write {}: {cause}", path.display()), hint: is_full.then_some(hint) }
     }
 }
 
@@ -83,7 +87,8 @@ pub struct Origin<'a> {
     pub instances: &'a [String],
 }
 
-/// Writes everything into `folder`, which is made where it does not exist.
+/// Writes everything into `folder`, which is made where it does not exist. Every file appears whole, and none before all are
+/// written.
 pub fn write_suite(
     folder: &Path,
     origin: Origin<'_>,
@@ -91,19 +96,21 @@ pub fn write_suite(
     formats: &[EmitFormat],
 ) -> Result<WrittenSuite, SuiteError> {
     fs::create_dir_all(folder).map_err(|cause| SuiteError::cannot_write(folder, &cause))?;
-    let mut written = WrittenSuite::default();
-    for emitted in emitted_files(folder, files, formats) {
-        let path = folder.join(&emitted.name);
-        write(&path, &emitted.text)?;
-        written.tests.push(path);
-    }
-    written.report = folder.join("report.json");
-    write(&written.report, &format!("{:#}\n", json(files)))?;
-    written.suite = folder.join("suite.json");
-    let suite = serde_json::to_string_pretty(&Suite::new(files, origin));
-    let suite = suite.map_err(|cause| SuiteError::cannot_write(&written.suite, &cause))?;
-    write(&written.suite, &(suite + "\n"))?;
+    let emitted = emitted_files(folder, files, formats);
+    let tests = emitted.iter().map(|file| stage(folder.join(&file.name), &file.text)).collect::<Result<Vec<_>, _>>()?;
+    let report = stage(folder.join("report.json"), &format!("{:#}\n", json(files)))?;
+    let suite = stage(folder.join("suite.json"), &suite_text(folder, files, origin)?)?;
+    // Everything is written: what can still go wrong needs no room.
+    let tests = tests.into_iter().map(Staged::publish).collect::<Result<Vec<_>, _>>()?;
+    let written = WrittenSuite { tests, suite: suite.publish()?, report: report.publish()? };
+    sync_names(folder);
     Ok(written)
+}
+
+fn suite_text(folder: &Path, files: &[FileReport], origin: Origin<'_>) -> Result<String, SuiteError> {
+    let suite = serde_json::to_string_pretty(&Suite::new(files, origin));
+    let suite = suite.map_err(|cause| SuiteError::cannot_write(&folder.join("suite.json"), &cause.into()))?;
+    Ok(suite + "\n")
 }
 
 /// Reads `report.json` of a folder that [`write_suite`] wrote.
@@ -140,8 +147,4 @@ fn free_stem(source: &Path, taken: &mut BTreeSet<String>) -> String {
     let free = std::iter::once(stem.clone()).chain(numbered).find(|stem| !taken.contains(stem)).unwrap_or(stem);
     taken.insert(free.clone());
     free
-}
-
-fn write(path: &Path, text: &str) -> Result<(), SuiteError> {
-    fs::write(path, text).map_err(|cause| SuiteError::cannot_write(path, &cause))
 }

@@ -181,6 +181,15 @@ pub fn help_of_generate() {
 
                       [default: branchwise-out]
 
+                  --resume
+                      Go on with an earlier run that did not finish: functions whose results are in the journal of the folder are not searched again
+
+                  --salvage
+                      Write what the journal of the folder has, without searching the other functions
+
+                  --replace
+                      Write the results to the folder even where a fuller result is there; without it, a lesser one goes to the folder `partial` in it
+
                   --emit <FORMAT>
                       What tests are written as; may be given several times
 
@@ -255,6 +264,9 @@ pub fn short_help_of_generate() {
                   --seed-test <FILE>        File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
                   --config <FILE>           File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
                   --out <DIR>               Folder for the tests, report.json and suite.json [default: branchwise-out]
+                  --resume                  Go on with an earlier run that did not finish: functions whose results are in the journal of the folder are not searched again
+                  --salvage                 Write what the journal of the folder has, without searching the other functions
+                  --replace                 Write the results to the folder even where a fuller result is there; without it, a lesser one goes to the folder `partial` in it
                   --emit <FORMAT>           What tests are written as; may be given several times [default: c] [possible values: c, gtest, catch2]
                   --set-statics             Make the file's static variables inputs, instead of reaching their values by calls
                   --private                 Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control

@@ -68,7 +68,7 @@ impl Project {
 
     /// Messages, exit status and the functions of the JSON report.
     fn check(&self, arguments: &[&str], expected: Expect) {
-        let output = self.generate(&[&["--json", "--steps", "50", "--jobs", "1"], arguments].concat());
+        let output = self.generate(&[&["--json", "--steps", "50", "--jobs", "1", "--replace"], arguments].concat());
         let errors = String::from_utf8_lossy(&output.stderr).replace(&self.root().display().to_string(), "ROOT");
         let progress = |line: &&str| !line.starts_with('[') && !line.starts_with("replaying");
         let errors: Vec<&str> = errors.lines().filter(progress).collect();

@@ -4,6 +4,7 @@
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -106,6 +107,8 @@ impl Worker {
         let input = OwnedFd::from(theirs.try_clone()?);
         let process = Command::new(program)
             .arg("smt-worker")
+            // Ctrl-C is for us alone, who end it when its time has come.
+            .process_group(0)
             .stdin(Stdio::from(input))
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .stderr(Stdio::null())

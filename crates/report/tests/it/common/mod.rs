@@ -118,6 +118,7 @@ impl Unit {
             work: Work { paths: 7, seconds: 0.25, solver_calls: vec![("smt".to_owned(), 5)], ..Work::default() },
             timing: None,
             trouble: None,
+            interrupted: false,
         });
         function
     }
