@@ -744,8 +744,9 @@ impl<'u> UnitBuilder<'_, 'u> {
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone(), language: job.language }
     }
 
+    /// The variables that another file defines. A static variable without an initial value is defined here all the same.
     fn undefined_variables(&self) -> impl Iterator<Item = Cursor<'u>> {
-        let undefined = |global: &Cursor<'u>| global.definition().is_none();
+        let undefined = |global: &Cursor<'u>| global.definition().is_none() && !global.has_internal_linkage();
         let provided = |global: &Cursor<'u>| self.job.provided.contains(&global.spelling());
         self.globals.variables.iter().copied().filter(move |global| undefined(global) && !provided(global))
     }

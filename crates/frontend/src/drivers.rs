@@ -117,12 +117,18 @@ pub(crate) struct Driven<'a, 'u> {
     pub preconditions: usize,
 }
 
+/// How the names of drivers begin.
+pub(crate) const DRIVER: &str = "__bw_drive_";
+
 pub(crate) fn driver_name(number: u32) -> String {
-    format!("__bw_drive_{number}")
+    format!("{DRIVER}{number}")
 }
 
 /// The C text of a driver, or why there can be none.
 pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
+    if driven.name != driven.function.spelling() {
+        return Err("it has the attribute overloadable, which is not supported".to_owned());
+    }
     let parameters = driven.function.arguments();
     let mut text = format!("void {}(void) {{\n", driver_name(driven.number));
     for (index, parameter) in parameters.iter().enumerate() {
@@ -142,8 +148,8 @@ pub(crate) fn driver(driven: &Driven<'_, '_>) -> Result<String, String> {
     let call = format!("{}({arguments})", driven.name);
     text += &call_and_result(driven.function.result_type(), &call)?;
     for (index, global) in driven.globals.iter().enumerate() {
-        let (name, output) = (global.spelling(), 1 + parameters.len() + index);
-        let _ = writeln!(text, "  __bw_output((const void *)&{name}, {output}, sizeof {name});");
+        let (name, output, size) = (global.spelling(), 1 + parameters.len() + index, size_of(*global));
+        let _ = writeln!(text, "  __bw_output((const void *)&{name}, {output}, {size});");
     }
     Ok(text + "}\n")
 }
@@ -296,8 +302,23 @@ pub(crate) fn tentative_definition(global: Cursor<'_>) -> String {
 
 /// How many elements an array gets of which the unit does not say how many it has (`extern int a[];`).
 pub(crate) fn unknown_length(global: Cursor<'_>) -> Option<u64> {
-    let unknown = global.definition().is_none() && global.clang_type().canonical().kind() == CXType_IncompleteArray;
+    let unknown = global.definition().is_none() && has_no_length(global);
     unknown.then_some(ELEMENTS_OF_UNKNOWN_ARRAY)
+}
+
+/// Whether a declaration leaves the length of its array open.
+pub(crate) fn has_no_length(global: Cursor<'_>) -> bool {
+    global.clang_type().canonical().kind() == CXType_IncompleteArray
+}
+
+/// The size of a variable as an expression. An array whose length only the end of the unit decides (`int a[];`) has no
+/// size of its own before.
+fn size_of(global: Cursor<'_>) -> String {
+    let name = global.spelling();
+    match global.clang_type().canonical().array_count().filter(|_| global.definition().is_none()) {
+        Some(elements) => format!("{elements} * sizeof {name}[0]"),
+        None => format!("sizeof {name}"),
+    }
 }
 
 const ELEMENTS_OF_UNKNOWN_ARRAY: u64 = 16;

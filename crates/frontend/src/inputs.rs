@@ -9,7 +9,7 @@ use clang_sys::*;
 
 use crate::clang::Cursor;
 use crate::ctypes::is_arithmetic;
-use crate::drivers::unknown_length;
+use crate::drivers::{has_no_length, unknown_length};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
 
 /// The variables that can be inputs, in the order of their first declaration.
@@ -44,8 +44,12 @@ impl<'u> Globals<'u> {
     fn add(&mut self, cursor: Cursor<'u>) {
         let next = self.variables.len();
         match self.numbers.get(&cursor.usr()) {
-            // A definition knows the whole type (`extern int a[]; int a[4];`).
-            Some(&known) if cursor.is_definition() => self.variables[known] = cursor,
+            // A definition knows the whole type (`extern int a[]; int a[4];`), and so may another declaration.
+            Some(&known)
+                if cursor.is_definition() || has_no_length(self.variables[known]) && !has_no_length(cursor) =>
+            {
+                self.variables[known] = cursor;
+            }
             Some(_) => {}
             None => {
                 self.numbers.insert(cursor.usr(), next);

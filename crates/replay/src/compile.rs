@@ -10,7 +10,7 @@ use branchwise_program::usage::ONLY_NATIVE;
 
 use branchwise_tools::{Key, KeyBuilder};
 
-use crate::elf::{Symbols, read_symbols};
+use crate::elf::{Symbols, read_symbols, section_names};
 use crate::objects::{driver_table, missing_variables};
 use crate::sanitize::{LaterSources, Sanitizers};
 use crate::tools::{error_text, output_of, succeed};
@@ -253,7 +253,7 @@ impl Variant<'_> {
     /// input objects and the limits of the models. Returns all objects.
     fn separate_symbols(self, unit: &Path) -> Result<Vec<PathBuf>, ReplayError> {
         let none = BTreeMap::new();
-        let mut parts = vec![Part { object: unit.to_owned(), symbols: symbols_of(unit)?, renamed: &none }];
+        let mut parts = vec![Part::of(unit.to_owned(), &none)?];
         let defined: HashSet<_> = parts[0].symbols.defined.iter().collect();
         if let Some(driver) = self.drivers.iter().find(|driver| !defined.contains(driver)) {
             return Err(ReplayError::MissingDriver { driver: driver.clone() });
@@ -261,7 +261,7 @@ impl Variant<'_> {
         for (index, other) in self.sources.others.iter().enumerate() {
             let object = self.folder.join(format!("{}-other-{index}.o", self.name()));
             fs::copy(&other.path, &object).map_err(ReplayError::io(format!("copy '{}'", other.path.display())))?;
-            parts.push(Part { symbols: symbols_of(&object)?, object, renamed: &other.renamed });
+            parts.push(Part::of(object, &other.renamed)?);
         }
         let defined: BTreeSet<String> = parts.iter().flat_map(Part::defined).collect();
         for (index, part) in parts.iter().enumerate() {
@@ -269,10 +269,8 @@ impl Variant<'_> {
             write(&names, part.renamings(&defined))?;
             let mut command = Command::new(&self.tools.objcopy);
             command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(&part.object);
-            if self.sources.language == Language::Cpp {
-                // The runtime calls them in the test's own process.
-                command.arg("--rename-section=.init_array=bw_constructors");
-            }
+            // The runtime calls them in the test's own process.
+            command.args(part.constructors.iter().map(|list| format!("--rename-section={list}=bw_constructors")));
             succeed("llvm-objcopy", &mut command)?;
         }
         Ok(parts.into_iter().map(|part| part.object).collect())
@@ -370,22 +368,28 @@ fn unresolved_names(warnings: &str) -> Vec<String> {
     names
 }
 
-fn symbols_of(object: &Path) -> Result<Symbols, ReplayError> {
-    let bytes = fs::read(object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
-    read_symbols(&bytes).ok_or_else(|| ReplayError::Compile {
-        what: "code",
-        message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
-    })
-}
-
 /// The object of one file.
 struct Part<'a> {
     object: PathBuf,
     symbols: Symbols,
+    /// The sections with what is called before `main`, in that order.
+    constructors: Vec<String>,
     renamed: &'a BTreeMap<String, String>,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    fn of(object: PathBuf, renamed: &'a BTreeMap<String, String>) -> Result<Part<'a>, ReplayError> {
+        let bytes = fs::read(&object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
+        let read = read_symbols(&bytes).zip(section_names(&bytes)).ok_or_else(|| ReplayError::Compile {
+            what: "code",
+            message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
+        });
+        let (symbols, sections) = read?;
+        let mut constructors: Vec<String> = sections.into_iter().filter(|name| is_list_of_constructors(name)).collect();
+        constructors.dedup();
+        Ok(Part { object, symbols, constructors, renamed })
+    }
+
     /// What it is to define.
     fn defined(&self) -> impl Iterator<Item = String> {
         self.symbols.defined.iter().map(|name| self.renamed.get(name).unwrap_or(name).clone())
@@ -408,6 +412,13 @@ impl Part<'_> {
         }
         lines
     }
+}
+
+/// Whether a section lists what the user's code does before `main`. Priorities up to 100 are those of the compiler: sanitizers
+/// prepare themselves there. The compiler writes the lists in the order of the priorities.
+fn is_list_of_constructors(section: &str) -> bool {
+    let priority = section.strip_prefix(".init_array.").and_then(|number| number.parse::<u32>().ok());
+    section == ".init_array" || priority.is_some_and(|priority| priority > 100)
 }
 
 fn compile(what: &'static str, command: &mut Command) -> Result<(), ReplayError> {

@@ -1,4 +1,4 @@
-//! Reads the symbol names of an ELF object file: 64 bits, little-endian, which is what clang makes on the machines that
+//! Reads the names of symbols and sections of an ELF object file: 64 bits, little-endian, which is what clang makes on the machines that
 //! the harness supports.
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,21 +25,17 @@ pub(crate) fn read_symbols(file: &[u8]) -> Option<Symbols> {
 
 /// The symbols of a file and their names, if it has any.
 fn symbol_table(file: &[u8]) -> Option<Option<(&[u8], &[u8])>> {
-    if !file.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let sections_at = word(file, 0x28)? as usize;
-    let section_size = half(file, 0x3a)? as usize;
-    let mut section_count = half(file, 0x3c)? as usize;
-    if section_count == 0 {
-        // More than 65,279 sections: the number stands in the size of section 0.
-        section_count = word(file, sections_at.checked_add(0x20)?)? as usize;
-    }
-    let section = |index: usize| Section::read(file, sections_at.checked_add(index.checked_mul(section_size)?)?);
-    let table = (0..section_count).filter_map(section).find(|section| section.kind == SECTION_IS_SYMBOL_TABLE);
-    let Some(table) = table else { return Some(None) };
-    let names = section(table.link as usize)?.bytes(file)?;
+    let sections = Sections::of(file)?;
+    let Some(table) = sections.all().find(|section| section.kind == SECTION_IS_SYMBOL_TABLE) else { return Some(None) };
+    let names = sections.section(table.link as usize)?.bytes(file)?;
     Some(Some((table.bytes(file)?, names)))
+}
+
+/// The names of a file's sections, in their order; a name may be that of several.
+pub(crate) fn section_names(file: &[u8]) -> Option<Vec<String>> {
+    let sections = Sections::of(file)?;
+    let texts = sections.section(half(file, 0x3e)? as usize)?.bytes(file)?;
+    sections.all().map(|section| name_at(texts, section.name as usize)).collect()
 }
 
 /// The address of a function of an executable that is loaded where it was linked to be.
@@ -69,7 +65,39 @@ impl Symbols {
     }
 }
 
+/// The table of a file's sections.
+struct Sections<'f> {
+    file: &'f [u8],
+    at: usize,
+    size: usize,
+    count: usize,
+}
+
+impl<'f> Sections<'f> {
+    fn of(file: &'f [u8]) -> Option<Sections<'f>> {
+        if !file.starts_with(b"\x7fELF\x02\x01") {
+            return None;
+        }
+        let at = word(file, 0x28)? as usize;
+        let count = match half(file, 0x3c)? {
+            // More than 65,279 sections: the number stands in the size of section 0.
+            0 => word(file, at.checked_add(0x20)?)? as usize,
+            count => count as usize,
+        };
+        Some(Sections { file, at, size: half(file, 0x3a)? as usize, count })
+    }
+
+    fn section(&self, index: usize) -> Option<Section> {
+        Section::read(self.file, self.at.checked_add(index.checked_mul(self.size)?)?)
+    }
+
+    fn all(&self) -> impl Iterator<Item = Section> {
+        (0..self.count).map_while(|index| self.section(index))
+    }
+}
+
 struct Section {
+    name: u32,
     kind: u32,
     link: u32,
     offset: usize,
@@ -79,6 +107,7 @@ struct Section {
 impl Section {
     fn read(file: &[u8], at: usize) -> Option<Section> {
         Some(Section {
+            name: u32_at(file, at)?,
             kind: u32_at(file, at.checked_add(4)?)?,
             offset: word(file, at.checked_add(0x18)?)? as usize,
             size: word(file, at.checked_add(0x20)?)? as usize,
@@ -119,6 +148,6 @@ mod tests {
         assert_eq!(read_symbols(b"!<arch>\n"), None);
         let mut damaged = b"\x7fELF\x02\x01".to_vec();
         damaged.resize(64, 0xff);
-        let _ = read_symbols(&damaged);
+        let _ = (read_symbols(&damaged), section_names(&damaged));
     }
 }

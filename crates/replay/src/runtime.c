@@ -97,6 +97,8 @@ static int rules_of_tests, filter_of_tests, reports;
 /* ---- what the unit calls ---- */
 
 static inline void record(uint32_t marker, uint32_t kind, int64_t value) {
+    /* What the C library runs before main has no log. */
+    if (!shared) return;
     uint64_t at = shared->log_count;
     if (at >= header->log_entries) {
         shared->truncated = 1;
@@ -118,16 +120,17 @@ int __bw_probe(unsigned probe, int value) {
     return value;
 }
 
-/* What C++ does before main, done in the child, where it can be observed. */
-typedef void (*constructor)(void);
+/* What a program does before main, done in the child, where it can be observed. */
+typedef void (*constructor)(int, char **, char **);
 extern const constructor __start_bw_constructors[] __attribute__((weak));
 extern const constructor __stop_bw_constructors[] __attribute__((weak));
 
 void __bw_start(void) {
     static int started;
+    static char *arguments[] = {"tests", NULL};
     if (started) return;
     started = 1;
-    for (const constructor *next = __start_bw_constructors; next < __stop_bw_constructors; next++) (*next)();
+    for (const constructor *next = __start_bw_constructors; next < __stop_bw_constructors; next++) (*next)(1, arguments, environ);
 }
 
 /* Only the prediction asks. */
@@ -600,6 +603,7 @@ static void run_child(void) {
     confine_test();
     scrub_stack();
     errno = 0;
+    __bw_start();
     make_calls();
     find_leaks();
     dump_objects();

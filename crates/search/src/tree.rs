@@ -104,6 +104,18 @@ impl Tree {
         inserted
     }
 
+    /// The nodes of a path that is in the tree, by the branches that it takes; those that are there of one that is not.
+    pub fn nodes_along(&self, taken: impl IntoIterator<Item = usize>) -> Vec<TreeNodeId> {
+        let mut next = (!self.nodes.is_empty()).then_some(TreeNodeId(0));
+        let mut along = Vec::new();
+        for branch in taken {
+            let Some(node) = next else { break };
+            along.push(node);
+            next = self.node(node).children.get(branch).copied().flatten();
+        }
+        along
+    }
+
     fn add(&mut self, parent: Option<(TreeNodeId, usize)>, choice: &Choice) -> TreeNodeId {
         let id = TreeNodeId(self.nodes.len() as u32);
         let depth = parent.map_or(0, |(node, _)| self.node(node).depth + 1);

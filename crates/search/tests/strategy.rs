@@ -201,3 +201,14 @@ fn the_same_seed_tries_in_the_same_order() {
     };
     assert_eq!(order(3), order(3));
 }
+
+#[test]
+fn a_path_is_found_in_the_tree_as_far_as_it_is_there() {
+    let mut tree = Tree::new();
+    assert_eq!(tree.nodes_along([0]), []);
+    let nodes = tree.insert(&[choice(0, 0, None), choice(1, 1, None)]).nodes;
+    assert_eq!(tree.nodes_along([0, 1]), nodes);
+    assert_eq!(tree.nodes_along([0, 0]), nodes, "the branch that is taken last leads to no node yet");
+    assert_eq!(tree.nodes_along([1, 0]), nodes[..1], "nobody went there");
+    assert_eq!(tree.nodes_along([0, 1, 7]), nodes);
+}

@@ -118,13 +118,11 @@ unsafe fn prepare(models: LLVMModuleRef, user: LLVMModuleRef) {
 /// SAFETY: the module is alive.
 unsafe fn prepare_variables(models: LLVMModuleRef) {
     unsafe {
-        let mut global = LLVMGetFirstGlobal(models);
-        while !global.is_null() {
+        for global in variables(models) {
             let own = matches!(LLVMGetLinkage(global), LLVMLinkage::LLVMExternalLinkage);
             if own && LLVMIsDeclaration(global) == 0 && !name_of(global).starts_with("__bw_") {
                 LLVMSetLinkage(global, LLVMLinkage::LLVMLinkOnceAnyLinkage);
             }
-            global = LLVMGetNextGlobal(global);
         }
     }
 }
@@ -180,6 +178,16 @@ pub(super) unsafe fn functions(first: LLVMValueRef) -> impl Iterator<Item = LLVM
     std::iter::successors((!first.is_null()).then_some(first), |&function| {
         // SAFETY: `function` is a member of the module's list.
         let next = unsafe { LLVMGetNextFunction(function) };
+        (!next.is_null()).then_some(next)
+    })
+}
+
+/// SAFETY: the module is alive, and nothing is added to it meanwhile.
+pub(super) unsafe fn variables(module: LLVMModuleRef) -> impl Iterator<Item = LLVMValueRef> {
+    let first = unsafe { LLVMGetFirstGlobal(module) };
+    std::iter::successors((!first.is_null()).then_some(first), |&variable| {
+        // SAFETY: `variable` is a member of the module's list.
+        let next = unsafe { LLVMGetNextGlobal(variable) };
         (!next.is_null()).then_some(next)
     })
 }

@@ -9,7 +9,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::module::Module;
 
-use super::library::{functions, name_of};
+use super::library::{functions, name_of, variables};
 use super::passes;
 
 /// What a file defines and what it asks others for, as the linker sees it.
@@ -94,12 +94,6 @@ fn is_external(linkage: LLVMLinkage) -> bool {
 ///
 /// SAFETY: the module is alive, and nothing is added to it meanwhile.
 unsafe fn values(module: LLVMModuleRef) -> impl Iterator<Item = LLVMValueRef> {
-    let first = unsafe { LLVMGetFirstGlobal(module) };
-    let variables = std::iter::successors((!first.is_null()).then_some(first), |&variable| {
-        // SAFETY: `variable` is a member of the module's list.
-        let next = unsafe { LLVMGetNextGlobal(variable) };
-        (!next.is_null()).then_some(next)
-    });
     let functions = unsafe { functions(LLVMGetFirstFunction(module)) };
-    functions.chain(variables)
+    functions.chain(unsafe { variables(module) })
 }

@@ -64,8 +64,11 @@ impl Exploration<'_, '_> {
             if !unfinished && !faulty {
                 continue;
             }
-            let path = path.clone();
-            for goal in self.goals_of(&path) {
+            let (path, reached) = (path.clone(), self.goals_of(path));
+            if !reached.is_subset(&returned) {
+                self.add_attempt(index, &path);
+            }
+            for goal in reached {
                 if returned.contains(&goal) {
                     continue;
                 }
@@ -76,6 +79,12 @@ impl Exploration<'_, '_> {
             }
         }
         self.unreturned.retain(|goal| !returned.contains(goal));
+    }
+
+    /// Adds the path of an attempt to the tree, where it may be missing: inputs are followed beyond the bounds without it.
+    fn add_attempt(&mut self, index: usize, path: &Path) {
+        let model = Rc::new(self.model_of(&by_name(&self.attempts[index].named)));
+        self.insert(path, &model);
     }
 
     /// The same for goals that were reached by inputs which are too short for what follows, with room for longer ones.
@@ -166,7 +175,7 @@ impl Exploration<'_, '_> {
 
     /// Alternatives behind the goal that nobody took and that are no faults: the first outcomes behind the place that was
     /// mended last, since that may leave a loop, and the last of all.
-    fn ways_around(&mut self, goal: GoalId, path: &Path, mended: usize) -> Vec<Untaken> {
+    fn ways_around(&self, goal: GoalId, path: &Path, mended: usize) -> Vec<Untaken> {
         let is_outcome = |way: &Untaken| matches!(way.kind, AlternativeKind::Event(_));
         let mut untaken = self.untaken_behind(goal, path);
         untaken.retain(|way| is_outcome(way) || way.kind == AlternativeKind::Continue);
@@ -245,7 +254,7 @@ impl Exploration<'_, '_> {
     }
 
     /// The alternatives behind the goal that nobody took: of each outcome the first and the last.
-    fn ways_out(&mut self, goal: GoalId, path: &Path) -> Vec<Candidate> {
+    fn ways_out(&self, goal: GoalId, path: &Path) -> Vec<Candidate> {
         let mut ways: BTreeMap<Event, (Candidate, Candidate)> = BTreeMap::new();
         for Untaken { kind, way, .. } in self.untaken_behind(goal, path) {
             if let AlternativeKind::Event(event) = kind {
@@ -258,12 +267,11 @@ impl Exploration<'_, '_> {
         ways
     }
 
-    /// The alternatives of a path's decisions behind the goal that nobody took, in their order.
-    fn untaken_behind(&mut self, goal: GoalId, path: &Path) -> Vec<Untaken> {
+    /// The alternatives of a path's decisions behind the goal that nobody took, in their order. The path is in the tree.
+    fn untaken_behind(&self, goal: GoalId, path: &Path) -> Vec<Untaken> {
         let reached = |event: &Event| self.ledger.goal(goal).helped_by(*event);
         let Some(first) = path.events.iter().position(reached) else { return Vec::new() };
-        let choices = self.choices(path);
-        let nodes = self.tree.insert(&choices).nodes;
+        let nodes = self.tree.nodes_along(path.decisions.iter().map(|decision| decision.taken));
         let mut untaken = Vec::new();
         for (number, (decision, node)) in path.decisions.iter().zip(nodes).enumerate() {
             let alternatives = decision.alternatives.iter().enumerate().filter(|_| decision.events_before > first);
