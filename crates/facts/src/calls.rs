@@ -2,7 +2,7 @@
 
 use branchwise_program::CodeFunctionId;
 use branchwise_program::code::{Call, Callee, Operand};
-use branchwise_program::library::is_stream_function;
+use branchwise_program::library::{is_stream_function, jumps};
 use branchwise_program::map::FeedOrigin;
 
 use crate::interpreter::{Arguments, Found, Run, Stop, all_variables};
@@ -12,9 +12,6 @@ use crate::value::{ObjectId, Targets, Value, not_null};
 
 /// A pointer that may lead to more functions than this is not followed.
 const MOST_CANDIDATES: usize = 24;
-
-/// What calls back, or comes back twice, although it is called closed.
-const JUMPING: [&str; 3] = ["jmp", "fork", "context"];
 
 impl Run<'_, '_> {
     /// The states in which the call may have returned.
@@ -89,8 +86,12 @@ impl Run<'_, '_> {
             }
             return self.call_library(&callee.name, call, &arguments.values, state);
         }
+        let is_stub = self.interpreter.program.map.stubs.iter().any(|stub| stub.symbol == callee.name);
         for argument in arguments.values.iter().skip(callee.parameters.len()) {
             state.memory.escape(self.code, &argument.targets);
+            if is_stub {
+                state.memory.smear(self.code, argument, &Targets::unknown());
+            }
         }
         if self.interpreter.is_general(function) {
             self.interpreter.generalise(function)?;
@@ -161,8 +162,7 @@ impl Run<'_, '_> {
             }
             _ => {
                 let closed = &self.interpreter.program.map.closed_functions;
-                let jumps = JUMPING.iter().any(|part| name.contains(part));
-                match !jumps && (is_stream_function(name) || closed.contains(name)) {
+                match !jumps(name) && (is_stream_function(name) || closed.contains(name)) {
                     true => Ok(vec![self.unknown_call(call, arguments, state)]),
                     false => Err(Stop::Unsupported),
                 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use branchwise_program::library::{self, Model, Row};
 use branchwise_program::map::{
     CAST, CallSite, Cfg, Edge, EdgeLabel, Event, Loop, LoopKind, Marker, MarkerKind, NEW, Node, NodeKind, Place, THROW,
 };
@@ -645,25 +646,20 @@ fn joined(mut first: Ends, second: Ends) -> Ends {
     first
 }
 
+/// Functions of the compiler that end the run.
+const NEVER_RETURNS: [&str; 4] = ["__builtin_unreachable", "__builtin_trap", "__builtin_abort", "__builtin_exit"];
+
 /// Library functions that end the run, for declarations that do not say so.
-const NEVER_RETURNS: &[&str] = &[
-    "exit",
-    "_exit",
-    "_Exit",
-    "quick_exit",
-    "abort",
-    "longjmp",
-    "siglongjmp",
-    "__assert_fail",
-    "__builtin_unreachable",
-    "__builtin_trap",
-    "__builtin_abort",
-    "__builtin_exit",
-];
+fn is_known_to_end(callee: crate::clang::Cursor<'_>, name: &str) -> bool {
+    let executed = |row: &Row| matches!(row.model, Model::Code | Model::Executor) || callee.in_system_header();
+    library::row(name).is_some_and(|row| row.never_returns() && executed(row))
+}
 
 /// GNU attributes are part of the type; `_Noreturn` only stands in the declaration.
 pub(crate) fn never_returns(callee: crate::clang::Cursor<'_>, text: &str) -> bool {
-    if NEVER_RETURNS.contains(&callee.spelling().as_str()) || callee.clang_type().spelling().contains("noreturn") {
+    let name = callee.spelling();
+    let known = NEVER_RETURNS.contains(&name.as_str()) || is_known_to_end(callee, &name);
+    if known || callee.clang_type().spelling().contains("noreturn") {
         return true;
     }
     let start = crate::clang::file_offset(callee.start()) as usize;

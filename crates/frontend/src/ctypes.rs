@@ -148,6 +148,29 @@ impl<'u> Types<'u> {
         id
     }
 
+    /// An array of so many bytes.
+    pub fn bytes(&mut self, count: u64) -> TypeId {
+        let spelling = format!("unsigned char[{count}]");
+        if let Some(&id) = self.ids.get(&spelling) {
+            return id;
+        }
+        let kind = TypeKind::Array { element: self.byte(), count: Some(count) };
+        let id = self.table.push(Type { kind, spelling: spelling.clone(), size: count, alignment: 1 });
+        self.ids.insert(spelling, id);
+        id
+    }
+
+    fn byte(&mut self) -> TypeId {
+        let spelling = "unsigned char".to_owned();
+        if let Some(&id) = self.ids.get(&spelling) {
+            return id;
+        }
+        let kind = TypeKind::Integer { bits: 8, signed: false, character: true };
+        let id = self.table.push(Type { kind, spelling: spelling.clone(), size: 1, alignment: 1 });
+        self.ids.insert(spelling, id);
+        id
+    }
+
     /// Gives structures without a name one that C can write: the type of a variable, or of a member of a structure
     /// that has a name.
     pub fn name_unnamed(&mut self, declarations: &[Cursor<'_>]) {
@@ -325,6 +348,11 @@ pub(crate) fn promoted_integer(clang_type: ClangType<'_>) -> (u32, bool) {
 pub(crate) fn is_arithmetic(clang_type: ClangType<'_>) -> bool {
     let kind = clang_type.canonical().kind();
     kind == CXType_Enum || (CXType_Bool..=CXType_LongDouble).contains(&kind)
+}
+
+/// Whole numbers that may be sizes.
+pub(crate) fn is_integer(canonical: ClangType<'_>) -> bool {
+    (CXType_Char_U..=CXType_Int128).contains(&canonical.kind())
 }
 
 /// The element type of a parameter that is written as an array.

@@ -11,7 +11,7 @@ use crate::ctypes::{Types, is_arithmetic};
 use crate::drivers::is_unspellable;
 
 /// Larger objects are not given new contents through a parameter.
-const MOST_WRITTEN_BYTES: u64 = 4096;
+pub(crate) const MOST_WRITTEN_BYTES: u64 = 4096;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Signature {
@@ -29,17 +29,8 @@ pub(crate) struct Formal {
     pub written: Option<Fed>,
     /// The real function could change memory through it that the generated one leaves alone.
     pub left_alone: bool,
-    /// A pointer to what is not `const`.
-    pub changeable: bool,
-    /// A pointer to a pointer: a function of the C library does more through it than to write a new one.
-    pub to_pointer: bool,
-}
-
-impl Formal {
-    /// Whatever the real function does through it, the generated one does as well.
-    pub fn is_harmless(&self) -> bool {
-        !self.changeable || self.written.is_some() && !self.to_pointer
-    }
+    /// A reference of C++.
+    pub reference: bool,
 }
 
 /// A value that a generated function asks for.
@@ -68,9 +59,8 @@ impl Signature {
             let written_as = spelled(parameter)?;
             let written = if is_written(parameter) { fed(parameter.pointee(), types).ok() } else { None };
             let left_alone = may_be_changed(parameter) && written.is_none();
-            let changeable = parameter.kind() == CXType_Pointer && !parameter.pointee().canonical().is_const();
-            let to_pointer = parameter.pointee().canonical().kind() == CXType_Pointer;
-            parameters.push(Formal { written_as, written, left_alone, changeable, to_pointer });
+            let reference = is_reference(parameter);
+            parameters.push(Formal { written_as, written, left_alone, reference });
         }
         // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
         let variadic = function.is_variadic_function() && !parameters.is_empty();
@@ -95,13 +85,40 @@ fn spelled(written: ClangType<'_>) -> Result<Spelled, String> {
     }
 }
 
+fn is_reference(parameter: ClangType<'_>) -> bool {
+    parameter.canonical().kind() == CXType_LValueReference
+}
+
 /// Whether the unit could see what a function does through this parameter: not behind `const`, and not in structures
-/// that only others define.
+/// that only others look into. Functions that it is given may change anything.
 fn may_be_changed(parameter: ClangType<'_>) -> bool {
+    let parameter = parameter.canonical();
     let target = parameter.pointee().canonical();
-    let foreign =
-        target.kind() == CXType_Record && (target.size().is_none() || target.declaration().in_system_header());
-    parameter.kind() == CXType_Pointer && !target.is_const() && !foreign
+    let leads = parameter.kind() == CXType_Pointer || is_reference(parameter);
+    leads && (!target.is_const() && !is_foreign(target) || holds_functions(target))
+}
+
+/// A structure that the unit does not know, or of the C library with nothing for its users in it.
+fn is_foreign(target: ClangType<'_>) -> bool {
+    let own = || target.fields().into_iter().all(|field| field.spelling().starts_with('_') || field.is_anonymous());
+    let library = || target.declaration().in_system_header() && !target.spelling().contains("::") && own();
+    target.kind() == CXType_Record && (target.size().is_none() || library())
+}
+
+/// A structure with pointers to functions.
+fn holds_functions(value: ClangType<'_>) -> bool {
+    match value.kind() {
+        CXType_Pointer => is_function_type(value.pointee().canonical()),
+        CXType_ConstantArray => holds_functions(value.element().canonical()),
+        CXType_Record if !is_foreign(value) => {
+            value.fields().into_iter().any(|field| holds_functions(field.clang_type().canonical()))
+        }
+        _ => false,
+    }
+}
+
+fn is_function_type(value: ClangType<'_>) -> bool {
+    matches!(value.kind(), CXType_FunctionProto | CXType_FunctionNoProto)
 }
 
 /// Numbers, pointers and complete structures that the function may change. Text stays as it is: what is written through a
@@ -112,19 +129,19 @@ fn is_written(parameter: ClangType<'_>) -> bool {
         return false;
     }
     let size = target.size().unwrap_or(0);
-    let system = || target.declaration().in_system_header();
+    let business = || target.declaration().in_system_header() && holds_pointers(target);
     match target.kind() {
         CXType_Char_S | CXType_Char_U => false,
         CXType_Pointer => true,
-        CXType_Record => (1..=MOST_WRITTEN_BYTES).contains(&size) && !(system() && holds_pointers(target)),
+        CXType_Record => (1..=MOST_WRITTEN_BYTES).contains(&size) && !business(),
         _ => is_arithmetic(target) && size > 0,
     }
 }
 
-/// The structures of the C library with pointers inside (`FILE`) are its own business.
+/// The structures of the C library with pointers to what may change (`FILE`) are its own business.
 fn holds_pointers(value: ClangType<'_>) -> bool {
     match value.kind() {
-        CXType_Pointer => true,
+        CXType_Pointer => !value.pointee().canonical().is_const(),
         CXType_ConstantArray => holds_pointers(value.element().canonical()),
         CXType_Record => value.fields().into_iter().any(|field| holds_pointers(field.clang_type().canonical())),
         _ => false,

@@ -4,20 +4,20 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use branchwise_program::library::is_stream_function;
+use branchwise_program::library::{self, Model};
 use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
 use clang_sys::*;
 
-use crate::clang::{Cursor, file_location, presumed_location};
-use crate::ctypes::Types;
+use crate::clang::{ClangType, Cursor, file_location};
+use crate::ctypes::{Types, array_element, is_arithmetic, is_integer};
 use crate::functions::{is_function, qualified};
 use crate::lower::library::is_modelled;
-use crate::signatures::{Fed, Formal, Signature};
+use crate::signatures::{Fed, Formal, MOST_WRITTEN_BYTES, Signature};
 
 /// Declarations that only stubs need: how a function that never returns ends the test, and how many bytes behind a
 /// parameter it has written, where the real function might have written more.
@@ -27,16 +27,8 @@ extern void __bw_abort(void) __asm__(\"abort\") __attribute__((noreturn));
 extern void __bw_left_alone(const volatile void *, unsigned long);
 ";
 
-/// Functions of the C library whose results no model could predict.
-const INPUTS_BY_NATURE: [&str; 10] =
-    ["rand", "random", "time", "clock", "getpid", "getppid", "getuid", "lrand48", "mrand48", "rand_r"];
-
-/// Functions that the execution knows.
-const KNOWN: [&str; 6] = ["abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail"];
-
-/// Headers of functions that always give the same for the same arguments, or that leave the usual flow: no inputs.
-const FIXED_MEANING: [&str; 10] =
-    ["math.h", "ctype.h", "string.h", "strings.h", "complex.h", "fenv.h", "setjmp.h", "wctype.h", "wchar.h", "stdio.h"];
+/// Bytes of a buffer that a stub takes from its feed; the others are zeros.
+const BUFFER_BYTES: u64 = 16;
 
 /// A function that the unit uses and nobody defines.
 pub(crate) struct Undefined {
@@ -48,6 +40,17 @@ pub(crate) struct Undefined {
     returns: bool,
     /// Declared `static`.
     internal: bool,
+    /// Parameters through which arrays are written.
+    written: BTreeMap<usize, WrittenArray>,
+}
+
+/// An array that a stub writes through a parameter.
+#[derive(Debug, Copy, Clone)]
+struct WrittenArray {
+    type_id: TypeId,
+    bytes: u64,
+    /// It has as many bytes as the next parameter says, of which the value of the feed are the first.
+    buffer: bool,
 }
 
 /// The function types that pointers of the table point to.
@@ -77,19 +80,14 @@ pub(crate) fn undefined_functions<'u>(
     used.retain(|function| seen.insert(function.spelling()) && is_candidate(*function));
     let mut undefined = Vec::new();
     for function in used {
-        let type_id = types.id(function.clang_type());
-        let returns = !never_returns(function);
-        let signature = types.signatures.get(&type_id);
-        if function.in_system_header() && !(returns && signature.is_some_and(|it| may_stand_in(function, it))) {
-            continue;
-        }
         undefined.push(Undefined {
             name: function.spelling(),
             symbol: function.mangled().trim_start_matches('\u{1}').to_owned(),
-            type_id,
+            type_id: types.id(function.clang_type()),
             parameters: function.arguments().into_iter().map(Cursor::spelling).collect(),
-            returns,
+            returns: !never_returns(function),
             internal: function.has_internal_linkage(),
+            written: written_arrays(function, types),
         });
     }
     undefined
@@ -111,24 +109,56 @@ fn is_definable(function: Cursor<'_>) -> bool {
     !function.is_cpp() || function.template().is_none() && qualified(function) == name && !allocates
 }
 
-/// Not one of the compiler's own functions (which stand in no file), and not one whose meaning is known.
-fn is_candidate(function: Cursor<'_>) -> bool {
-    let name = function.spelling();
-    let declared = file_location(function.location()).file.is_some();
-    let reserved = name.starts_with('_') && (!declared || function.in_system_header());
-    let ours = name.starts_with("__bw_") || name.starts_with("__builtin_");
-    !reserved && !ours && !KNOWN.contains(&name.as_str()) && !is_stream_function(&name) && !is_modelled(&name)
+/// Arrays that a function writes through its parameters: of the length that the declaration says or, where the function is
+/// a library's, of as many bytes as the next parameter says.
+fn written_arrays(function: Cursor<'_>, types: &mut Types) -> BTreeMap<usize, WrittenArray> {
+    let declared: Vec<ClangType<'_>> =
+        function.arguments().into_iter().map(|parameter| parameter.clang_type().canonical()).collect();
+    let of = |(index, parameter): (usize, &ClangType<'_>)| {
+        let sized = declared.get(index + 1).is_some_and(|&next| is_integer(next));
+        let written = match is_buffer(*parameter) && sized && function.in_system_header() {
+            true => Some(WrittenArray { type_id: types.bytes(BUFFER_BYTES), bytes: BUFFER_BYTES, buffer: true }),
+            false => fixed_array(*parameter, types),
+        };
+        Some((index, written?))
+    };
+    declared.iter().enumerate().filter_map(of).collect()
 }
 
-/// A function of the C library that any value may come from and that changes nothing else.
-fn may_stand_in(function: Cursor<'_>, signature: &Result<Signature, String>) -> bool {
-    if INPUTS_BY_NATURE.contains(&function.spelling().as_str()) {
-        return true;
+/// A pointer to bytes that a function may change.
+fn is_buffer(parameter: ClangType<'_>) -> bool {
+    let target = parameter.pointee().canonical();
+    let bytes = matches!(target.kind(), CXType_Void | CXType_Char_S | CXType_Char_U);
+    parameter.kind() == CXType_Pointer && bytes && !target.is_const()
+}
+
+/// A parameter that is declared as an array of so many numbers.
+fn fixed_array(parameter: ClangType<'_>, types: &mut Types) -> Option<WrittenArray> {
+    let (element, count) = (array_element(parameter)?, parameter.array_count()?);
+    let bytes = element.size()? * count;
+    let written = is_arithmetic(element) && !element.canonical().is_const() && bytes > 0 && bytes <= MOST_WRITTEN_BYTES;
+    written.then(|| WrittenArray { type_id: types.array_of(element, count), bytes, buffer: false })
+}
+
+/// Not one of the compiler's own functions (which stand in no file), and not one that the execution knows.
+fn is_candidate(function: Cursor<'_>) -> bool {
+    let name = function.spelling();
+    let ours = name.starts_with("__bw_") || name.starts_with("__builtin_");
+    let model = library::row(&name).map(|row| row.model);
+    match model {
+        _ if ours => false,
+        Some(Model::Stub) => true,
+        Some(Model::Code | Model::Stream | Model::Executor) => false,
+        // A function of this name that is not the library's.
+        Some(Model::Term | Model::Nothing) => !function.in_system_header(),
+        None => !is_reserved(function, &name) && !is_modelled(&name),
     }
-    let (header, ..) = presumed_location(function.location());
-    let fixed = header.file_name().is_some_and(|name| FIXED_MEANING.iter().any(|fixed| name == *fixed));
-    let harmless = |it: &Signature| !it.variadic && it.parameters.iter().all(|parameter| parameter.is_harmless());
-    !fixed && !header.to_string_lossy().contains("/bits/math") && signature.as_ref().is_ok_and(harmless)
+}
+
+/// The library's own, which no program calls by this name.
+fn is_reserved(function: Cursor<'_>, name: &str) -> bool {
+    let declared = file_location(function.location()).file.is_some();
+    name.starts_with('_') && (!declared || function.in_system_header())
 }
 
 /// Generated definitions, and what they add to the map.
@@ -171,7 +201,13 @@ impl Writer<'_, '_> {
             let Some(Ok(signature)) = self.types.signatures.get(&function.type_id) else { continue };
             let name = function.name.clone();
             let called = format!("{name}()");
-            let owner = Owner { called, name, parameters: &function.parameters, internal: function.internal };
+            let owner = Owner {
+                called,
+                name,
+                parameters: &function.parameters,
+                internal: function.internal,
+                written: &function.written,
+            };
             let act = match function.name.as_str() {
                 "__VERIFIER_assume" if signature.parameters.len() == 1 => StubAct::Assumes,
                 "__VERIFIER_error" | "reach_error" => StubAct::Aborts,
@@ -216,7 +252,8 @@ impl Writer<'_, '_> {
         let Some(Ok(signature)) = self.types.signatures.get(&type_id) else { return };
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
-        let owner = Owner { called, name: name.clone(), parameters: &[], internal: false };
+        let written = &BTreeMap::new();
+        let owner = Owner { called, name: name.clone(), parameters: &[], internal: false, written };
         if self.is_cpp {
             self.written.text += "extern \"C\" ";
         }
@@ -235,7 +272,11 @@ impl Writer<'_, '_> {
         self.written.text += &definition;
         let parameter = |(index, formal): (usize, &Formal)| StubParameter {
             name: owner.parameters.get(index).cloned().unwrap_or_default(),
-            spelling: formal.written_as.spelling.clone(),
+            spelling: match owner.written.get(&index).filter(|written| !written.buffer) {
+                Some(array) => self.types.table[array.type_id].spelling.clone(),
+                None => formal.written_as.spelling.clone(),
+            },
+            buffer: owner.written.get(&index).is_some_and(|written| written.buffer),
         };
         self.written.stubs.push(Stub {
             name: owner.name.clone(),
@@ -252,36 +293,78 @@ impl Writer<'_, '_> {
     fn body(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
         let mut body = String::new();
         for (index, parameter) in signature.parameters.iter().enumerate() {
-            if parameter.left_alone {
-                let _ = writeln!(body, "  __bw_left_alone((const volatile void *)__bw_p{index}, 0);");
-            }
-            let Some(fed) = &parameter.written else { continue };
-            let shown = owner.parameters.get(index).filter(|name| !name.is_empty());
-            let shown = shown.map_or(format!("*argument {}", index + 1), |name| format!("*{name}"));
-            let origin = FeedOrigin::StubParameter { function: owner.name.clone(), parameter: index };
-            let feed = self.feed(format!("{shown} of {}", owner.called), fed, origin);
-            let assign = match fed.record {
-                // A structure with a constant member cannot be assigned.
-                true => format!("__builtin_memcpy((void *)__bw_p{index}, &__bw_v, sizeof __bw_v)"),
-                false => format!("*__bw_p{index} = __bw_v"),
+            body += &match (owner.written.get(&index), &parameter.written) {
+                (Some(array), _) if array.buffer => self.fill(owner, index, array),
+                (Some(array), _) => self.write_array(owner, index, array),
+                (None, Some(fed)) => self.write(owner, index, fed),
+                (None, None) if parameter.left_alone => left_alone(index, parameter),
+                (None, None) => String::new(),
             };
-            let declared = &fed.written_as.declared;
-            let ask = format!("{declared} __bw_v; __bw_feed(&__bw_v, {feed}, sizeof __bw_v)");
-            let _ = writeln!(body, "  if (__bw_p{index}) {{ {ask}; {assign}; }}");
-            let _ = writeln!(body, "  __bw_left_alone(__bw_p{index}, sizeof *__bw_p{index});");
         }
         if let Some(fed) = &signature.result {
             let origin = FeedOrigin::StubResult { function: owner.name.clone() };
-            let feed = self.feed(owner.called.clone(), fed, origin);
+            let feed = self.feed(owner.called.clone(), fed.type_id, origin);
             let declared = &fed.written_as.declared;
             let _ = writeln!(body, "  {declared} __bw_r; __bw_feed(&__bw_r, {feed}, sizeof __bw_r); return __bw_r;");
         }
         body
     }
 
-    fn feed(&mut self, name: String, fed: &Fed, origin: FeedOrigin) -> usize {
-        self.written.feeds.push(Feed { name, type_id: fed.type_id, origin }).index()
+    /// Statements that write a value of a feed to the object behind a parameter.
+    fn write(&mut self, owner: &Owner<'_>, index: usize, fed: &Fed) -> String {
+        let feed = self.parameter_feed(owner, index, fed.type_id);
+        let assign = match fed.record {
+            // A structure with a constant member cannot be assigned.
+            true => format!("__builtin_memcpy((void *)__bw_p{index}, &__bw_v, sizeof __bw_v)"),
+            false => format!("*__bw_p{index} = __bw_v"),
+        };
+        let declared = &fed.written_as.declared;
+        let ask = format!("{declared} __bw_v; __bw_feed(&__bw_v, {feed}, sizeof __bw_v)");
+        format!(
+            "  if (__bw_p{index}) {{ {ask}; {assign}; }}\n  __bw_left_alone(__bw_p{index}, sizeof *__bw_p{index});\n"
+        )
     }
+
+    /// Statements that write the first bytes of a buffer from a feed and zeros behind them.
+    fn fill(&mut self, owner: &Owner<'_>, index: usize, array: &WrittenArray) -> String {
+        let feed = self.parameter_feed(owner, index, array.type_id);
+        let size = format!("__bw_p{}", index + 1);
+        let ask = format!("unsigned char __bw_v[{BUFFER_BYTES}]; __bw_feed(__bw_v, {feed}, sizeof __bw_v)");
+        let given = format!("{size} < {BUFFER_BYTES} ? {size} : {BUFFER_BYTES}");
+        format!(
+            "  if (__bw_p{index} && {size} > 0) {{ {ask}; __builtin_memset(__bw_p{index}, 0, {size}); \
+             __builtin_memcpy(__bw_p{index}, __bw_v, {given}); }}\n  \
+             __bw_left_alone(__bw_p{index}, {BUFFER_BYTES});\n"
+        )
+    }
+
+    /// Statements that write all elements of an array whose length the declaration says.
+    fn write_array(&mut self, owner: &Owner<'_>, index: usize, array: &WrittenArray) -> String {
+        let feed = self.parameter_feed(owner, index, array.type_id);
+        let bytes = array.bytes;
+        let ask = format!("unsigned char __bw_v[{bytes}]; __bw_feed(__bw_v, {feed}, {bytes})");
+        format!(
+            "  if (__bw_p{index}) {{ {ask}; __builtin_memcpy((void *)__bw_p{index}, __bw_v, {bytes}); }}\n  \
+             __bw_left_alone(__bw_p{index}, {bytes});\n"
+        )
+    }
+
+    fn parameter_feed(&mut self, owner: &Owner<'_>, index: usize, type_id: TypeId) -> usize {
+        let shown = owner.parameters.get(index).filter(|name| !name.is_empty());
+        let shown = shown.map_or(format!("*argument {}", index + 1), |name| format!("*{name}"));
+        let origin = FeedOrigin::StubParameter { function: owner.name.clone(), parameter: index };
+        self.feed(format!("{shown} of {}", owner.called), type_id, origin)
+    }
+
+    fn feed(&mut self, name: String, type_id: TypeId, origin: FeedOrigin) -> usize {
+        self.written.feeds.push(Feed { name, type_id, origin }).index()
+    }
+}
+
+/// A statement that tells that the real function may change what the stub does not.
+fn left_alone(index: usize, parameter: &Formal) -> String {
+    let address = if parameter.reference { "&" } else { "" };
+    format!("  __bw_left_alone((const volatile void *){address}__bw_p{index}, 0);\n")
 }
 
 fn act_of(signature: &Signature) -> StubAct {
@@ -295,6 +378,7 @@ struct Owner<'a> {
     called: String,
     parameters: &'a [String],
     internal: bool,
+    written: &'a BTreeMap<usize, WrittenArray>,
 }
 
 /// The parentheses keep a macro of the same name away.

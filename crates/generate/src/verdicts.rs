@@ -6,6 +6,7 @@ use branchwise_goals::{
     Bound, Evidence, Goal, GoalId, GoalKind, Ledger, Needs, Notation, TestId, UnknownReason, Verdict,
 };
 use branchwise_program::code::Location;
+use branchwise_program::library::{self, Facts};
 use branchwise_program::map::{Event, FeedOrigin, MarkerKind};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, Program, TypeId};
@@ -20,9 +21,6 @@ const ASSUMPTIONS: [&str; 3] = [
     "a path ends at an access outside an object, through a null pointer, and at a division by zero",
     "a pointer points to the start of an object, or to a member or an element of its type in that of an earlier pointer",
 ];
-
-/// Functions that register what runs at the end of the program.
-const REGISTERING: [&str; 2] = ["atexit", "__cxa_atexit"];
 
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
@@ -284,7 +282,8 @@ impl Judge<'_> {
         if !may_fail && self.program.code.function_named("__bw_allocate").is_some() {
             assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
         }
-        if REGISTERING.iter().any(|name| self.program.code.function_named(name).is_some()) {
+        let registers = |row: &library::Row| row.facts == Facts::Registers;
+        if library::rows().any(|row| registers(row) && self.program.code.function_named(row.name).is_some()) {
             assumptions.push(
                 "what runs after the function has returned (handlers of atexit, destructors of static objects) is no part \
                  of the test"

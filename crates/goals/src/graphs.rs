@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use branchwise_program::library::is_stream_function;
+use branchwise_program::library::{is_stream_function, jumps};
 use branchwise_program::map::{CAST, CallSite, EdgeLabel, Event, Function, Map, NEW, NodeKind, StubAct, THROW};
 use branchwise_program::{FunctionId, Id, IdVec, MarkerId, NodeId};
 
@@ -66,12 +66,6 @@ pub(crate) enum Callee {
     /// Calls none of our functions, but may throw.
     MayThrow,
 }
-
-/// Functions of `stdio.h` that the execution has no models of: they come back and call nobody, as those that it knows.
-const OTHER_STREAMS: [&str; 7] = ["fopen", "freopen", "remove", "rename", "tmpfile", "fileno", "fsetpos"];
-
-/// Functions behind which control may be anywhere.
-const JUMPS: [&str; 6] = ["setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "longjmp", "siglongjmp"];
 
 impl Graphs {
     pub fn of(map: &Map) -> Self {
@@ -166,14 +160,10 @@ fn handlers(function: &Function) -> HashMap<MarkerId, Handler> {
     handlers
 }
 
-fn is_stream(name: &str) -> bool {
-    is_stream_function(name) || OTHER_STREAMS.contains(&name)
-}
-
 fn callee(map: &Map, call: &CallSite, by_name: &HashMap<&str, FunctionId>) -> Callee {
     let Some(name) = &call.callee else { return Callee::Opaque };
     match name.as_str() {
-        name if JUMPS.contains(&name) => return Callee::Jumps,
+        name if jumps(name) => return Callee::Jumps,
         THROW if !call.declared_by_user => return Callee::Throws,
         NEW | CAST if !call.declared_by_user => return Callee::MayThrow,
         _ => {}
@@ -185,7 +175,7 @@ fn callee(map: &Map, call: &CallSite, by_name: &HashMap<&str, FunctionId>) -> Ca
     match stub {
         Some(stub) if stub.act == StubAct::Feeds => Callee::Returns,
         Some(_) => Callee::MayEnd,
-        None if !call.declared_by_user && is_stream(name) => Callee::Returns,
+        None if !call.declared_by_user && is_stream_function(name) => Callee::Returns,
         None if map.closed_functions.contains(name) && call.returns => Callee::Returns,
         None if map.closed_functions.contains(name) => Callee::MayEnd,
         None => Callee::Opaque,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_constraints::{Layer, SolverSettings, TermId};
 use branchwise_program::code::{Code, Instruction, Operand};
-use branchwise_program::library::is_stream_function;
+use branchwise_program::library::{is_stream_function, jumps};
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Program};
 
@@ -16,9 +16,6 @@ use crate::observers::{Mark, Observer};
 use crate::proof::{Proof, Unit};
 use crate::regions::{Field, Regions};
 use crate::solving::Solving;
-
-/// What comes back twice, or calls back.
-const JUMPING: [&str; 3] = ["jmp", "fork", "context"];
 
 /// More functions that lead to themselves are not looked at.
 const MOST_RECURSIVE: usize = 12;
@@ -62,9 +59,8 @@ pub fn applies(program: &Program, function: FunctionId) -> bool {
 fn regions_of(program: &Program, function: FunctionId) -> Option<(Roots, Vec<Regions>)> {
     let roots = Roots::of(program, function)?;
     let is_known = |name: &str| {
-        let jumps = JUMPING.iter().any(|part| name.contains(part));
         let own = name.starts_with("__bw_");
-        !jumps && (own || is_stream_function(name) || program.map.closed_functions.contains(name))
+        !jumps(name) && (own || is_stream_function(name) || program.map.closed_functions.contains(name))
     };
     let regions = Regions::of(&program.code, &roots.all, &is_known)?;
     Some((roots, regions))

@@ -1,8 +1,163 @@
-//! Functions of the C library that the execution knows by name, and the names of all others as people write them.
+//! The functions of libc and POSIX that real code calls, one row for each, and the names of all others as people write
+//! them. What has no body and no row is a stub.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use cpp_demangle::{DemangleOptions, Symbol};
+
+/// A list of rows; the columns are the fields of [`Row`].
+macro_rules! rows {
+    ($($name:ident $model:ident $native:ident $facts:ident $acts:ident $fails:ident;)*) => {
+        pub(super) const ROWS: &[Row] = &[$(Row {
+            name: stringify!($name),
+            model: super::Model::$model,
+            native: super::Native::$native,
+            facts: super::Facts::$facts,
+            acts: super::Acts::$acts,
+            fails: super::Fails::$fails,
+        },)*];
+    };
+}
+
+mod files;
+mod general;
+mod machine;
+mod mathematics;
+mod network;
+mod processes;
+mod streams;
+mod text;
+
+/// What is known of one function.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub name: &'static str,
+    pub model: Model,
+    pub native: Native,
+    pub facts: Facts,
+    pub acts: Acts,
+    pub fails: Fails,
+}
+
+/// How a symbolic execution treats a call.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Model {
+    /// C code stands for the function (`frontend/library`).
+    Code,
+    /// The executor has streams.
+    Stream,
+    /// The executor knows the name.
+    Executor,
+    /// The result is a term over floating-point numbers.
+    Term,
+    /// The test chooses the results.
+    Stub,
+    /// The path ends there: nothing is concluded from it.
+    Nothing,
+}
+
+/// What a call does in a native run.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Native {
+    /// The C library's own function runs.
+    Library,
+    /// A function of the harness runs.
+    Harness,
+    /// The same stub runs as in the model. Where none can be made, or another file calls the function, the test ends.
+    Stub,
+}
+
+/// What abstract interpretation and graphs may assume of a call.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Facts {
+    /// It comes back and calls none of the unit's functions.
+    Returns,
+    /// It comes back and may call functions that the unit gave it.
+    CallsBack,
+    /// It returns, and what it was given runs at the end of the program.
+    Registers,
+    /// It does not come back.
+    Ends,
+    /// It does not come back, but calls what was registered.
+    LeavesByHandlers,
+    /// It may come back twice.
+    Jumps,
+    /// It goes to another place.
+    JumpsAway,
+}
+
+/// What a call has to do with the world outside of the test.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Acts {
+    /// Nothing.
+    No,
+    /// It tells something that differs from machine to machine, or from run to run.
+    Reads,
+    /// It may change files, processes, the machine, or what others see of it.
+    Acts,
+}
+
+/// Whether a call may fail.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Fails {
+    No,
+    Yes,
+}
+
+impl Row {
+    /// Whether the function never returns to its caller.
+    pub fn never_returns(&self) -> bool {
+        matches!(self.facts, Facts::Ends | Facts::LeavesByHandlers | Facts::JumpsAway)
+    }
+
+    /// Whether control may come back to another place, or twice.
+    pub fn jumps(&self) -> bool {
+        matches!(self.facts, Facts::Jumps | Facts::JumpsAway)
+    }
+
+    /// Whether a call may lead back into the unit.
+    pub fn calls_back(&self) -> bool {
+        matches!(self.facts, Facts::CallsBack | Facts::LeavesByHandlers)
+    }
+
+    /// Whether no test may run the function itself: it acts on the world, or tells what differs from run to run.
+    pub fn is_worldly(&self) -> bool {
+        self.acts != Acts::No
+    }
+}
+
+/// All rows, family by family.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    let families = [
+        text::ROWS,
+        mathematics::ROWS,
+        general::ROWS,
+        streams::ROWS,
+        files::ROWS,
+        processes::ROWS,
+        network::ROWS,
+        machine::ROWS,
+    ];
+    families.into_iter().flatten()
+}
+
+/// The row of a function.
+pub fn row(name: &str) -> Option<&'static Row> {
+    static ROWS: OnceLock<HashMap<&'static str, &'static Row>> = OnceLock::new();
+    ROWS.get_or_init(|| rows().map(|row| (row.name, row)).collect()).get(name).copied()
+}
+
+/// Whether the execution knows what this function does to streams.
+pub fn is_stream_function(name: &str) -> bool {
+    row(name).is_some_and(|row| row.model == Model::Stream)
+}
+
+/// Whether control may come back from this function to another place, or twice.
+pub fn jumps(name: &str) -> bool {
+    row(name).is_some_and(Row::jumps)
+}
 
 /// The name of a function as its source has it, without parameters, where its symbol is of C++.
 pub fn readable(symbol: &str) -> Cow<'_, str> {
@@ -22,84 +177,10 @@ pub fn signature(symbol: &str) -> Option<(String, String)> {
     Some((result.trim().to_owned(), parameters.to_owned()))
 }
 
-/// What reads and writes streams, sorted: part of `stdio.h`, and `read`.
-const STREAM_FUNCTIONS: [&str; 67] = [
-    "_IO_getc",
-    "_IO_putc",
-    "__isoc99_fscanf",
-    "__isoc99_scanf",
-    "__isoc99_sscanf",
-    "__isoc99_vfscanf",
-    "__isoc99_vscanf",
-    "__isoc99_vsscanf",
-    "clearerr",
-    "clearerr_unlocked",
-    "dprintf",
-    "fclose",
-    "feof",
-    "feof_unlocked",
-    "ferror",
-    "ferror_unlocked",
-    "fflush",
-    "fflush_unlocked",
-    "fgetc",
-    "fgetc_unlocked",
-    "fgets",
-    "fgets_unlocked",
-    "fprintf",
-    "fputc",
-    "fputc_unlocked",
-    "fputs",
-    "fputs_unlocked",
-    "fread",
-    "fread_unlocked",
-    "fscanf",
-    "fseek",
-    "fseeko",
-    "fseeko64",
-    "ftell",
-    "ftello",
-    "ftello64",
-    "fwrite",
-    "fwrite_unlocked",
-    "getc",
-    "getc_unlocked",
-    "getchar",
-    "getchar_unlocked",
-    "gets",
-    "perror",
-    "printf",
-    "putc",
-    "putc_unlocked",
-    "putchar",
-    "putchar_unlocked",
-    "puts",
-    "read",
-    "rewind",
-    "scanf",
-    "setbuf",
-    "setlinebuf",
-    "setvbuf",
-    "snprintf",
-    "sprintf",
-    "sscanf",
-    "ungetc",
-    "vfprintf",
-    "vfscanf",
-    "vprintf",
-    "vscanf",
-    "vsnprintf",
-    "vsprintf",
-    "vsscanf",
-];
-
-/// Whether the execution knows what this function does to streams.
-pub fn is_stream_function(name: &str) -> bool {
-    STREAM_FUNCTIONS.binary_search(&name).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -109,8 +190,25 @@ mod tests {
     }
 
     #[test]
-    fn names_are_sorted_to_be_found() {
-        assert!(STREAM_FUNCTIONS.is_sorted());
-        assert!(STREAM_FUNCTIONS.iter().all(|name| is_stream_function(name)) && !is_stream_function("fopen"));
+    fn a_function_has_one_row() {
+        let mut seen = BTreeSet::new();
+        let twice: Vec<&str> = rows().map(|row| row.name).filter(|name| !seen.insert(*name)).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+        assert!(is_stream_function("printf") && !is_stream_function("fopen"));
+        assert_eq!(row("system").map(|row| row.acts), Some(Acts::Acts));
+        assert_eq!(row("an_other_function"), None);
+    }
+
+    #[test]
+    fn no_row_lets_a_native_run_reach_the_world() {
+        let reaching = |row: &&Row| row.is_worldly() && (row.model, row.native) != (Model::Stub, Native::Stub);
+        let reaching: Vec<&Row> = rows().filter(reaching).collect();
+        assert!(reaching.is_empty(), "{reaching:?}");
+    }
+
+    #[test]
+    fn model_and_native_run_of_a_row_fit_each_other() {
+        let stub = |row: &&Row| (row.model == Model::Stub) != (row.native == Native::Stub);
+        assert_eq!(rows().find(stub), None);
     }
 }

@@ -245,6 +245,8 @@ pub struct StubParameter {
     pub name: String,
     /// Its type as C spells it, after adjustment.
     pub spelling: String,
+    /// The stub writes as many bytes behind it as the next parameter says; its feed gives the first of them.
+    pub buffer: bool,
 }
 
 /// What a call of a stub does.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use branchwise_program::library::{self, Native, Row};
 use branchwise_program::map::{Language, Map};
 use branchwise_program::usage::ONLY_NATIVE;
 
@@ -21,23 +22,8 @@ const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 const RUNTIME_WITH_PROFILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-profile.o"));
 const RUNTIME_WITH_COUNTING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-counting.o"));
 const RUNTIME_FOR_MEMORY_SANITIZER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-memory.o"));
-/// The functions of dynamic memory that the runtime has its own versions of, with `__bw_` before their names.
-const ALLOCATION: [&str; 14] = [
-    "malloc",
-    "calloc",
-    "realloc",
-    "reallocarray",
-    "free",
-    "aligned_alloc",
-    "memalign",
-    "posix_memalign",
-    "strdup",
-    "strndup",
-    "_ZdlPv",
-    "_ZdaPv",
-    "_ZdlPvm",
-    "_ZdaPvm",
-];
+/// The function of the runtime that stands for all that no test may call.
+const REFUSED: &str = "__bw_refuse";
 
 /// What the front end gives for one translation unit.
 #[derive(Debug, Copy, Clone)]
@@ -404,8 +390,10 @@ impl<'a> Part<'a> {
             // Reserved names are the compiler's (profile, sanitizers) or ours.
             if defined.contains(name) && !name.starts_with("__") {
                 lines.push_str(&format!("{old} __bw_user_{name}\n"));
-            } else if undefined && ALLOCATION.contains(&name.as_str()) {
+            } else if undefined && library::row(name).is_some_and(|row| row.native == Native::Harness) {
                 lines.push_str(&format!("{old} __bw_{name}\n"));
+            } else if undefined && library::row(name).is_some_and(Row::is_worldly) {
+                lines.push_str(&format!("{old} {REFUSED}\n"));
             } else if old != name {
                 lines.push_str(&format!("{old} {name}\n"));
             }

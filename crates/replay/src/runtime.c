@@ -192,6 +192,13 @@ void __bw_feed(void *where, unsigned feed, unsigned long size) {
     copy_blob(where, at);
 }
 
+/* Stands for what acts on the world outside of a test, or reads from it, and has no stub. */
+void __bw_refuse(void) {
+    signal(SIGSYS, SIG_DFL);
+    raise(SIGSYS);
+    _exit(1);
+}
+
 /* A precondition that does not hold: the test is none. */
 void __bw_assume(int holds) {
     if (holds) return;

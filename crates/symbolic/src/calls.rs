@@ -30,6 +30,10 @@ impl<'p> Executor<'_, 'p> {
         self.keep_variable_arguments(callee, call, &arguments);
         let parameters = &self.code.functions[callee].parameters;
         self.enter(callee, &call.outs);
+        if self.session.shared.stubs[callee] {
+            // Nobody knows the types of what they point to.
+            arguments.iter().skip(parameters.len()).for_each(|argument| self.note_left_alone(argument, 0));
+        }
         for (register, argument) in parameters.iter().zip(arguments) {
             self.set(*register, argument);
         }

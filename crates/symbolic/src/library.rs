@@ -126,7 +126,7 @@ impl Executor<'_, '_> {
     }
 
     /// A stub has written so many bytes behind a parameter; the real function might have written more.
-    fn note_left_alone(&mut self, pointer: &Value, written: u64) {
+    pub(crate) fn note_left_alone(&mut self, pointer: &Value, written: u64) {
         if self.bytes_behind(pointer) > written {
             let stub = self.called_model().map_or(String::new(), |name| format!("{name}()"));
             self.notes.caveats.left_alone.insert(stub);

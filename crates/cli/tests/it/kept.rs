@@ -194,8 +194,7 @@ const STEPS: [&str; 9] = ["--steps", "30", "--findings", "none", "--json", "--qu
 const KILLS_BEFORE_THE_END: u32 = 4;
 
 /// `BRANCHWISE_KILLS=200` kills more often.
-#[test]
-fn killed_at_any_moment_and_resumed_it_is_as_if_nothing_had_been() {
+pub fn killed_at_any_moment_and_resumed_it_is_as_if_nothing_had_been() {
     let kills = std::env::var("BRANCHWISE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(10_u32);
     let place = Place::new(&[("quick.c", QUICK)]);
     let arguments = [&["quick.c"], &STEPS[..]].concat();
@@ -248,8 +247,7 @@ fn whole_or_absent(place: &Place) {
     }
 }
 
-#[test]
-fn results_of_every_kind_come_back_from_the_journal() {
+pub fn results_of_every_kind_come_back_from_the_journal() {
     let place = Place::new(&[("rich.c", RICH), ("objects.cpp", OBJECTS)]);
     let arguments = ["rich.c", "objects.cpp", "--steps", "40", "--out", "out", "--json"];
     let whole = place.run(&arguments);
@@ -270,8 +268,7 @@ fn results_of_every_kind_come_back_from_the_journal() {
     assert!(said.contains(&format!("resuming with the {count} functions")), "{said}");
 }
 
-#[test]
-fn what_was_found_under_other_conditions_is_not_used() {
+pub fn what_was_found_under_other_conditions_is_not_used() {
     let place = Place::new(&[("f.c", "int f(int x) { return x > 3 ? 1 : 2; }\n")]);
     let base = ["f.c", "--steps", "20", "--out", "out", "--findings", "none", "--json"];
     place.leave_journal(&base);
@@ -295,8 +292,7 @@ fn what_was_found_under_other_conditions_is_not_used() {
 const LONG: &str = "int slow(unsigned a, unsigned b)\n{\n    if (a > 5)\n        a = 5;\n    unsigned long long p = (unsigned long long)a * b;\n    \
     for (unsigned i = 0; i < b; i++)\n        if (p * p + i == 0x123456789abcdefull * (i + 3))\n            return 1;\n    return 0;\n}\n";
 
-#[test]
-fn two_runs_on_one_folder_do_not_mix() {
+pub fn two_runs_on_one_folder_do_not_mix() {
     let place = Place::new(&[("quick.c", &format!("{QUICK}{LONG}"))]);
     let mut first = place.start(&["quick.c", "--time", "100", "--out", "out"]);
     first.until("it has the folder", |_| place.path("out/.branchwise-lock").exists() && place.kept() > 0);
@@ -320,8 +316,7 @@ fn two_runs_on_one_folder_do_not_mix() {
     assert!(!place.path("out/.branchwise-lock").exists());
 }
 
-#[test]
-fn a_folder_that_cannot_be_written_is_named_before_the_search() {
+pub fn a_folder_that_cannot_be_written_is_named_before_the_search() {
     let place = Place::new(&[("quick.c", QUICK), ("file", "")]);
     let refused = |out: &str| {
         let started = Instant::now();
@@ -344,8 +339,7 @@ fn a_folder_that_cannot_be_written_is_named_before_the_search() {
     }
 }
 
-#[test]
-fn a_run_that_fails_leaves_no_folder() {
+pub fn a_run_that_fails_leaves_no_folder() {
     let place = Place::new(&[("quick.c", QUICK)]);
     let output = place.run(&["quick.c", "--function", "nobody", "--out", "out"]);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
@@ -358,8 +352,7 @@ const ENDLESS: &str = "int quick(int x) { return x > 3 ? 1 : 2; }\n\
     int endless(unsigned x, unsigned y) {\n    for (;;) {\n        if (x == 7) y++;\n        if (x == 9) y += 2;\n        \
     if (x > 70 && y == 3) y = 5;\n        x = x * 1664525u + 1013904223u;\n    }\n}\n";
 
-#[test]
-fn one_signal_ends_the_search_and_a_second_ends_sooner() {
+pub fn one_signal_ends_the_search_and_a_second_ends_sooner() {
     let place = Place::new(&[("endless.c", ENDLESS)]);
     let mut running = place.start(&["endless.c", "--time", "100", "--jobs", "1", "--out", "out"]);
     running.until("the first function is finished", |_| place.kept() > 0);
@@ -379,8 +372,7 @@ fn one_signal_ends_the_search_and_a_second_ends_sooner() {
     assert_eq!(place.temporary_folders(), Vec::<PathBuf>::new());
 }
 
-#[test]
-fn a_lesser_result_goes_beside_a_fuller_one() {
+pub fn a_lesser_result_goes_beside_a_fuller_one() {
     let place = Place::new(&[("quick.c", QUICK), ("other.c", "int g(int x) { return x > 3; }\n")]);
     let base = ["--steps", "10", "--findings", "none", "--out", "out"];
     let run = |arguments: &[&str]| {
@@ -406,8 +398,7 @@ fn a_lesser_result_goes_beside_a_fuller_one() {
     assert_eq!(names(&place.report("out/report.json")), BTreeSet::from(["g"]));
 }
 
-#[test]
-fn an_interrupted_result_does_not_replace_a_fuller_one() {
+pub fn an_interrupted_result_does_not_replace_a_fuller_one() {
     let place = Place::new(&[("endless.c", ENDLESS)]);
     let first = place.run(&["endless.c", "--steps", "3", "--out", "out"]);
     assert_eq!(first.status.code(), Some(0), "{}", errors(&first));
@@ -425,8 +416,7 @@ fn an_interrupted_result_does_not_replace_a_fuller_one() {
     assert!(running.said().contains("the same command with --resume goes on from here"), "{}", running.said());
 }
 
-#[test]
-fn a_full_disk_loses_nothing() {
+pub fn a_full_disk_loses_nothing() {
     if !is_root() {
         eprintln!("left out: only root can mount a small disk");
         return;
@@ -486,8 +476,7 @@ impl Drop for Disk {
     }
 }
 
-#[test]
-fn temporary_folders_without_an_owner_go_and_nothing_else() {
+pub fn temporary_folders_without_an_owner_go_and_nothing_else() {
     let place = Place::new(&[("quick.c", QUICK)]);
     let make = |name: &str, lock: bool| {
         let folder = place.temporary.path().join(name);

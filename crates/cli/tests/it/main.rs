@@ -20,12 +20,14 @@ mod findings;
 mod fixtures;
 mod float_equalities;
 mod induction;
+mod kept;
 mod paths;
 mod programs;
 mod projects;
 mod support;
 mod trees;
 mod united;
+mod world;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -176,6 +178,19 @@ fn named_tests() -> Vec<Trial> {
             nothing_is_excluded_that_a_change_makes_possible
             what_a_change_leaves_true_is_still_proved
         }
+        kept {
+            killed_at_any_moment_and_resumed_it_is_as_if_nothing_had_been
+            results_of_every_kind_come_back_from_the_journal
+            what_was_found_under_other_conditions_is_not_used
+            two_runs_on_one_folder_do_not_mix
+            a_folder_that_cannot_be_written_is_named_before_the_search
+            a_run_that_fails_leaves_no_folder
+            one_signal_ends_the_search_and_a_second_ends_sooner
+            a_lesser_result_goes_beside_a_fuller_one
+            an_interrupted_result_does_not_replace_a_fuller_one
+            a_full_disk_loses_nothing
+            temporary_folders_without_an_owner_go_and_nothing_else
+        }
         paths {
             a_path_through_calls_and_arrays_gets_a_test_within_the_domains
             a_path_that_no_input_takes_names_its_shortest_prefix
@@ -214,6 +229,9 @@ fn named_tests() -> Vec<Trial> {
             pieces_are_as_good_as_the_whole
             what_was_not_answered_is_asked_again
         }
+        world {
+            no_function_of_c_touches_a_canary
+        }
     }
 }
 
@@ -230,7 +248,11 @@ fn main() -> ExitCode {
     if !arguments.list {
         println!("turn {} of the shares of slow campaigns; BRANCHWISE_TURN={0} repeats it", share::turn());
     }
-    let everything = !golden::is_alone() && arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list && !arguments.exact;
+    let everything = !golden::is_alone()
+        && arguments.filter.is_none()
+        && arguments.skip.is_empty()
+        && !arguments.list
+        && !arguments.exact;
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let Some((facts, texts)) = golden::finish() {
         println!("golden: facts {facts}, texts {texts}");

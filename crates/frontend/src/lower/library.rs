@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
+use branchwise_program::library::{self, Model};
 use inkwell::llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
@@ -32,12 +33,12 @@ pub fn is_modelled(name: &str) -> bool {
     NAMES.get_or_init(names).contains(name)
 }
 
-/// Models that call a function that the user's code gave them, now or before.
-const CALLING_BACK: [&str; 5] = ["bsearch", "exit", "qsort", "quick_exit", "raise"];
-
 /// Whether a call of this function, which the unit does not define, may lead back into the unit.
 pub fn may_call_back(name: &str) -> bool {
-    !is_modelled(name) || CALLING_BACK.contains(&name)
+    match library::row(name) {
+        Some(row) if matches!(row.model, Model::Code | Model::Executor | Model::Nothing) => row.calls_back(),
+        _ => !is_modelled(name),
+    }
 }
 
 /// Whether a function of a linked module is a model, or a helper of one.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use branchwise_frontend::{Toolchain, is_modelled, lower, may_call_back};
+use branchwise_program::library::{self, Model, Row};
 
 /// What no input can be compared for: it ends the program, needs its end, or is the same code under another name. Models
 /// of streams are compared by the replay of the fixtures that use them.
@@ -100,6 +101,19 @@ fn what_the_user_defines_wins_and_the_models_keep_their_own() {
 fn the_list_of_models_has_no_helpers() {
     assert!(["strlen", "malloc", "isalpha", "__ctype_b_loc", "abort", "_exit"].iter().all(|name| is_modelled(name)));
     assert!(["__bw_allocate", "merge_sort", "rand", "llvm.memmove.p0.p0.i64"].iter().all(|name| !is_modelled(name)));
+}
+
+#[test]
+fn the_table_of_the_library_and_the_models_name_the_same_functions() {
+    let executed = |row: &&Row| matches!(row.model, Model::Code | Model::Executor);
+    let lost: Vec<&str> =
+        library::rows().filter(executed).map(|row| row.name).filter(|name| !is_modelled(name)).collect();
+    // Operators of C++ are inlined into every program.
+    assert_eq!(lost, ["_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"]);
+    let models = std::fs::read_to_string(concat!(env!("OUT_DIR"), "/models.ll")).unwrap();
+    let unlisted = |name: &&str| is_modelled(name) && !library::row(name).as_ref().is_some_and(executed);
+    // A stub wherever it can be one; the model is for files that are linked and for the streams of C++.
+    assert_eq!(defined(&models).filter(unlisted).collect::<Vec<_>>(), ["fopen"]);
 }
 
 #[test]

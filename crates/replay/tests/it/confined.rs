@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use branchwise_replay::{Harness, Layers, Limits, Mode, NativeEnd, Observation, Sandbox, Sanitizers};
 use crate::support::*;
+use branchwise_replay::{Harness, Layers, Limits, Mode, NativeEnd, Observation, Sandbox, Sanitizers};
 use tempfile::TempDir;
 
 const PROGRAMS: &str = include_str!("../canaries/canaries.c");

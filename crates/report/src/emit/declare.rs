@@ -51,7 +51,11 @@ fn is(types: &TypeTable, type_id: TypeId, test: impl Fn(&TypeKind) -> bool) -> b
 
 /// A declaration from a type as C spells it.
 pub fn named(spelling: &str, declarator: &str) -> String {
-    if spelling.ends_with('*') { format!("{spelling}{declarator}") } else { function_pointer(spelling, declarator) }
+    match spelling.find('[').filter(|_| spelling.ends_with(']')) {
+        _ if spelling.ends_with('*') => format!("{spelling}{declarator}"),
+        Some(at) => base(&spelling[..at], &format!("{declarator}{}", &spelling[at..]), false),
+        None => function_pointer(spelling, declarator),
+    }
 }
 
 /// Function types keep no structure here, but the pointer's spelling has a place for the name.

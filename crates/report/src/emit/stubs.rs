@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use branchwise_program::library;
 use branchwise_program::map::{DerivedClass, FeedOrigin, Map, Stub, StubAct, StubParameter};
+use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
@@ -82,6 +84,13 @@ pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
     let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
+    let has = |wanted: &dyn Fn(&StubParameter) -> bool| stubs.iter().any(|stub| stub.parameters.iter().any(wanted));
+    if has(&|parameter| parameter.buffer) {
+        text += FILL;
+    }
+    if stubs.iter().any(|stub| is_of_library(stub) && feeds_of(map, stub).any(|(_, origin)| is_written(stub, origin))) {
+        text += PUT;
+    }
     text += &allocations::definitions(file);
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
@@ -148,6 +157,40 @@ static void branchwise_take(struct branchwise_feed *feed, void *into, size_t siz
 }
 ";
 
+const FILL: &str = "
+/* A buffer of which a test gives the first bytes; behind them come zeros. */
+static void branchwise_fill(struct branchwise_feed *feed, void *into, size_t size)
+{
+    unsigned char taken[16];
+    unsigned char *to = (unsigned char *)into;
+    size_t at;
+    if (!into || !size)
+        return;
+    branchwise_take(feed, taken, sizeof taken);
+    for (at = 0; at < size; at++)
+        to[at] = at < sizeof taken ? taken[at] : 0;
+}
+";
+
+const PUT: &str = "
+/* The same where a pointer leads. */
+static void branchwise_put(struct branchwise_feed *feed, void *into, size_t size)
+{
+    if (into)
+        branchwise_take(feed, into, size);
+}
+";
+
+/// Whether the C library has the real function. Its headers may promise that no pointer is null.
+fn is_of_library(stub: &Stub) -> bool {
+    library::row(&stub.name).is_some()
+}
+
+/// Whether a stub writes values of this feed to an object behind a parameter.
+fn is_written(stub: &Stub, origin: &FeedOrigin) -> bool {
+    matches!(origin, FeedOrigin::StubParameter { parameter, .. } if !stub.parameters[*parameter].buffer)
+}
+
 /// What stubs that end the process call.
 fn ends(stubs: &[&Stub]) -> String {
     let acts = |wanted: &[StubAct]| stubs.iter().any(|stub| wanted.contains(&stub.act));
@@ -179,6 +222,9 @@ fn definition(map: &Map, stub: &Stub) -> String {
     let mut text = match is_generated(stub) {
         true if is_of_class(map, stub) => "\n".to_owned(),
         true => "\n/* What a function pointer of this type may point to. */\n".to_owned(),
+        false if is_of_library(stub) => {
+            format!("\n/* The tests say what {} returns; the real one is not called. */\n", stub.name)
+        }
         false => format!("\n/* The file under test declares {} and does not define it. */\n", stub.name),
     };
     for (feed, _) in &feeds {
@@ -207,9 +253,12 @@ fn parameters(stub: &Stub) -> String {
 fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<String> {
     let name = |index: usize| parameter_name(&stub.parameters[index], index);
     let written = |index: usize| {
-        feeds
-            .iter()
-            .any(|(_, origin)| matches!(origin, FeedOrigin::StubParameter { parameter, .. } if *parameter == index))
+        let at = |origin: &FeedOrigin| match origin {
+            FeedOrigin::StubParameter { parameter, .. } => Some(*parameter),
+            _ => None,
+        };
+        let is_size = index > 0 && stub.parameters[index - 1].buffer;
+        is_size || feeds.iter().any(|(_, origin)| at(origin) == Some(index))
     };
     let used = |index: usize| match stub.act {
         StubAct::Feeds => written(index),
@@ -227,11 +276,24 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
     for (feed, origin) in feeds {
         let variable = feed_variable(map, *feed);
         match origin {
+            FeedOrigin::StubParameter { parameter, .. } if stub.parameters[*parameter].buffer => {
+                let (name, size) = (name(*parameter), name(*parameter + 1));
+                let size = format!("{size} > 0 ? (size_t){size} : 0");
+                lines.push(format!("branchwise_fill(&{variable}, {name}, {size});"));
+            }
             FeedOrigin::StubParameter { parameter, .. } => {
                 let name = name(*parameter);
                 let cast = if stub.parameters[*parameter].spelling.contains("volatile") { "(void *)" } else { "" };
+                let size = match map.types[map.feeds[*feed].type_id].kind {
+                    TypeKind::Array { count: Some(count), .. } => format!("{count} * sizeof *{name}"),
+                    _ => format!("sizeof *{name}"),
+                };
+                if is_of_library(stub) {
+                    lines.push(format!("branchwise_put(&{variable}, {cast}{name}, {size});"));
+                    continue;
+                }
                 lines.push(format!("if ({name})"));
-                lines.push(format!("    branchwise_take(&{variable}, {cast}{name}, sizeof *{name});"));
+                lines.push(format!("    branchwise_take(&{variable}, {cast}{name}, {size});"));
             }
             FeedOrigin::AllocationFails | FeedOrigin::Object => {}
             FeedOrigin::StubResult { .. } => {

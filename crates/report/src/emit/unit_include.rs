@@ -21,7 +21,7 @@ pub fn unit_include(file: &FileReport, folder: &Path, file_name: &str, foreign: 
     let path = path_from(folder, file.source);
     let (renamed, forgotten) = allocations::renamings(file);
     let symbols = match file.is_cpp() {
-        true => main_label(map),
+        true => [main_label(map), stubs::symbols(map)].concat(),
         false => [main_label(map), own_symbols(map, foreign), stubs::symbols(map), defined_elsewhere(map)].concat(),
     };
     let include = format!("{symbols}{renamed}#include \"{}\"{forgotten}", path.display());

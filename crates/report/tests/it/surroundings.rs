@@ -60,8 +60,11 @@ fn stack(unit: &mut Unit, basic: Basic) {
 }
 
 fn stub(unit: &mut Unit, name: &str, result: &str, parameters: &[(&str, &str)], act: StubAct) {
-    let parameter =
-        |(name, spelling): &(&str, &str)| StubParameter { name: (*name).to_owned(), spelling: (*spelling).to_owned() };
+    let parameter = |(name, spelling): &(&str, &str)| StubParameter {
+        name: (*name).to_owned(),
+        spelling: (*spelling).to_owned(),
+        buffer: false,
+    };
     unit.map.stubs.push(Stub {
         internal: false,
         name: name.to_owned(),

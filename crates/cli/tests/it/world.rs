@@ -1,0 +1,242 @@
+//! No test acts on the world: canaries that the functions of a program would touch.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+use crate::support::tool;
+
+const HEADERS: &str = "\
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <utime.h>
+";
+
+/// Statements that touch a canary: `FILE` is one, `NEW` a name beside it, `DIR` their folder, `PORT` listens and `PID` is
+/// a process.
+const ACTS: [&str; 62] = [
+    "return remove(FILE);",
+    "return rename(FILE, NEW);",
+    "return renameat(AT_FDCWD, FILE, AT_FDCWD, NEW);",
+    "return unlink(FILE);",
+    "return unlinkat(AT_FDCWD, FILE, 0);",
+    "return rmdir(EMPTY);",
+    "return mkdir(NEW, 0777);",
+    "return mkdirat(AT_FDCWD, NEW, 0777);",
+    "return mkfifo(NEW, 0666);",
+    "return mknod(NEW, S_IFREG | 0666, 0);",
+    "return link(FILE, NEW);",
+    "return linkat(AT_FDCWD, FILE, AT_FDCWD, NEW, 0);",
+    "return symlink(FILE, NEW);",
+    "return symlinkat(FILE, AT_FDCWD, NEW);",
+    "return chmod(FILE, 0777);",
+    "return fchmodat(AT_FDCWD, FILE, 0777, 0);",
+    "return chown(FILE, 12345, 12345);",
+    "return lchown(FILE, 12345, 12345);",
+    "return truncate(FILE, 0);",
+    "return utime(FILE, 0);",
+    "return utimes(FILE, 0);",
+    "return setxattr(FILE, \"user.a\", \"b\", 1, 0);",
+    "int fd = open(FILE, O_WRONLY | O_TRUNC); if (fd < 0) return 1; return write(fd, \"x\", 1);",
+    "int fd = open(NEW, O_WRONLY | O_CREAT, 0666); return ftruncate(fd, 9);",
+    "return openat(AT_FDCWD, NEW, O_WRONLY | O_CREAT, 0666) < 0;",
+    "return creat(FILE, 0666) < 0;",
+    "FILE *f = fopen(FILE, \"w\"); if (!f) return 1; fputs(\"x\", f); return fclose(f);",
+    "FILE *f = fopen64(FILE, \"a\"); if (!f) return 1; fputs(\"x\", f); return fclose(f);",
+    "FILE *f = freopen(FILE, \"w\", stderr); return !f;",
+    "FILE *f = popen(\"touch \" NEW, \"r\"); return f ? pclose(f) : 1;",
+    "return system(\"rm \" FILE);",
+    "char name[] = DIR \"/XXXXXX\"; return mkstemp(name) < 0;",
+    "char name[] = DIR \"/XXXXXX\"; return mkdtemp(name) == 0;",
+    "return execl(\"/bin/rm\", \"rm\", FILE, (char *)0);",
+    "return execlp(\"rm\", \"rm\", FILE, (char *)0);",
+    "char *const a[] = {\"rm\", FILE, 0}; return execv(\"/bin/rm\", a);",
+    "char *const a[] = {\"rm\", FILE, 0}; return execve(\"/bin/rm\", a, a + 2);",
+    "char *const a[] = {\"rm\", FILE, 0}; return execvp(\"rm\", a);",
+    "char *const a[] = {\"rm\", FILE, 0}; pid_t p; return posix_spawn(&p, \"/bin/rm\", 0, 0, a, a + 2);",
+    "pid_t p = fork(); if (p == 0) { unlink(FILE); _exit(0); } return waitpid(p, 0, 0) < 0;",
+    "pid_t p = vfork(); if (p == 0) _exit(3); return p < 0;",
+    "return syscall(SYS_unlink, FILE) < 0;",
+    "return kill(PID, SIGKILL);",
+    "return kill(-PID, SIGKILL);",
+    "return killpg(PID, SIGKILL);",
+    "return daemon(0, 0);",
+    "struct sockaddr_in a; memset(&a, 0, sizeof a); a.sin_family = AF_INET; a.sin_port = htons(PORT); \
+     a.sin_addr.s_addr = htonl(0x7f000001); int s = socket(AF_INET, SOCK_STREAM, 0); if (s < 0) return 1; \
+     return connect(s, (struct sockaddr *)&a, sizeof a);",
+    "int p[2]; if (pipe(p)) return 1; return p[0] > p[1];",
+    "return chdir(\"/\");",
+    "return chroot(DIR);",
+    "return mount(DIR, DIR, \"tmpfs\", 0, 0);",
+    "return umount(DIR);",
+    "return reboot(RB_DISABLE_CAD);",
+    "return setuid(12345);",
+    "return setgid(12345);",
+    "return prctl(PR_SET_NAME, \"x\") != 0;",
+    "return ioctl(0, TIOCSTI, \"x\") != 0;",
+    "return mmap(0, 4096, PROT_WRITE, MAP_SHARED, 3, 0) == MAP_FAILED;",
+    "return shm_open(\"/branchwise-canary\", O_CREAT | O_RDWR, 0666) < 0;",
+    "return sem_open(\"/branchwise-canary\", O_CREAT, 0666, 1) == SEM_FAILED;",
+    "return fcntl(1, F_SETFL, O_NONBLOCK);",
+    "return settimeofday(0, 0);",
+];
+
+/// A folder with a file, a listener and a process.
+struct Canaries {
+    folder: TempDir,
+    listener: TcpListener,
+    process: Child,
+}
+
+impl Canaries {
+    fn new() -> Canaries {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("empty")).expect("a writable folder");
+        fs::write(folder.path().join("file"), "canary").expect("a writable folder");
+        let mode = fs::Permissions::from_mode(0o640);
+        fs::set_permissions(folder.path().join("file"), mode).expect("an own file");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let process = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("a process");
+        Canaries { folder, listener, process }
+    }
+
+    /// What a program says before its functions.
+    fn definitions(&self) -> String {
+        let folder = self.folder.path().display();
+        let port = self.listener.local_addr().expect("an address").port();
+        let process = self.process.id();
+        format!(
+            "#define DIR \"{folder}\"\n#define FILE_NAME \"{folder}/file\"\n#define NEW \"{folder}/new\"\n\
+             #define EMPTY \"{folder}/empty\"\n#define PORT {port}\n#define PID {process}\n"
+        )
+    }
+
+    /// Fails where something has touched one of them.
+    fn assert_untouched(&mut self, after: &str) {
+        let mut names: Vec<String> = fs::read_dir(self.folder.path())
+            .expect("the folder is there")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["empty", "file"], "after {after}");
+        let file = self.folder.path().join("file");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "canary", "after {after}");
+        let mode = fs::metadata(&file).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "after {after}");
+        assert!(self.listener.accept().is_err(), "somebody has connected after {after}");
+        assert!(self.process.try_wait().expect("a child").is_none(), "the process has ended after {after}");
+        for name in ["branchwise-canary", "sem.branchwise-canary"] {
+            assert!(!Path::new("/dev/shm").join(name).exists(), "{name} is there after {after}");
+        }
+    }
+}
+
+impl Drop for Canaries {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn branchwise(arguments: &[&str], folder: &Path) -> tool::Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
+    command.current_dir(folder).args(arguments);
+    tool::run(command, folder)
+}
+
+/// Compiles emitted tests as their first lines say, and runs them; what they print.
+fn compiled_and_run(compiler: &str, tests: &Path, libraries: &[&str], folder: &Path) -> String {
+    let program = folder.join("tests");
+    let mut command = Command::new(compiler);
+    command.arg("-w").arg(tests).args(libraries).arg("-o").arg(&program).current_dir(folder);
+    let compiled = tool::run(command, folder);
+    assert_eq!(compiled.status, Some(0), "{}", compiled.errors);
+    let empty = folder.join("run");
+    let _ = fs::create_dir(&empty);
+    let mut command = Command::new(&program);
+    command.current_dir(&empty);
+    let run = tool::run(command, folder);
+    let left: Vec<PathBuf> =
+        fs::read_dir(&empty).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    assert!(left.is_empty(), "the tests have written {left:?}");
+    assert_eq!(run.status, Some(0), "{}{}", run.output, run.errors);
+    run.output
+}
+
+/// Generates tests for a program, replays them and runs what was emitted; the report.
+fn exercised(name: &str, text: &str, compilers: &[&str], canaries: &mut Canaries) -> Json {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join(name), text).expect("a writable folder");
+    let options = ["--steps", "60", "--jobs", "2", "--findings", "met"];
+    let run = tool::generate(&folder.path().join(name), &options, &[], folder.path());
+    let json = run.json().unwrap_or_else(|error| panic!("{error}"));
+    canaries.assert_untouched("generate");
+    let again = branchwise(&["replay", "out"], folder.path());
+    assert_eq!(again.status, Some(0), "{}{}", again.output, again.errors);
+    canaries.assert_untouched("replay");
+    let (stem, ending) = name.split_once('.').expect("a name with an ending");
+    let tests = folder.path().join("out").join(format!("{stem}_test.{ending}"));
+    for compiler in compilers {
+        compiled_and_run(compiler, &tests, &["-lm"], folder.path());
+        canaries.assert_untouched(compiler);
+    }
+    json
+}
+
+fn covered(json: &Json, name: &str) -> (u64, u64) {
+    let functions = json["functions"].as_array().expect("functions");
+    let function = functions.iter().find(|function| function["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    let count = |key: &str| function["summary"][key].as_u64().expect("a number");
+    (count("covered"), count("goals"))
+}
+
+pub fn no_function_of_c_touches_a_canary() {
+    let mut canaries = Canaries::new();
+    let mut text = HEADERS.to_owned() + &canaries.definitions();
+    for (index, act) in ACTS.iter().enumerate() {
+        // The type `FILE` and the name of the file.
+        let act = act
+            .replace("FILE *f", "struct _IO_FILE *f")
+            .replace("FILE", "FILE_NAME")
+            .replace("_IO_FILE_NAME", "_IO_FILE");
+        text += &format!("static int act_{index}(void) {{ {act} }}\n");
+        text += &format!("int f_{index}(int x) {{ if (x > 3 && act_{index}() == 0) return 1; return 0; }}\n");
+    }
+    text += "int other(int x) { if (x > 3) return 1; if (x > 5) return 2; return 0; }\n";
+    let json = exercised("unit.c", &text, &["clang-19", "gcc"], &mut canaries);
+    assert_eq!(json["replay"]["disagreements"].as_array().map(Vec::len), Some(0), "{:#}", json["replay"]);
+    for (index, act) in ACTS.iter().enumerate() {
+        let (covered, goals) = covered(&json, &format!("f_{index}"));
+        assert_eq!(covered, goals, "the test does not choose what this returns: {act}");
+    }
+    let (covered, goals) = covered(&json, "other");
+    assert_eq!((covered, goals), (3, 4));
+}

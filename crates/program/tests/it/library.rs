@@ -1,0 +1,82 @@
+//! `docs/library.md` lists every row of the table of library functions.
+
+use std::fmt::Write;
+
+use branchwise_program::library::{Acts, Facts, Fails, Model, Native, Row, rows};
+use expect_test::expect_file;
+
+const BEGINNING: &str = "\
+# Functions of libc and POSIX
+
+This list is the table in `crates/program/src/library`, which decides what Branchwise does with a call of each function. A
+function that has no body and no row is a stub, also where a header of the system declares it.
+
+| column | word | meaning |
+|---|---|---|
+| model | code | C code in `frontend/library` stands for it |
+| | stream | the executor has streams |
+| | executor | the executor knows it by name |
+| | term | its result is a term over floating-point numbers |
+| | stub | the test chooses its results and what it writes through its parameters |
+| | – | the path ends there, and nothing is concluded from it |
+| native run | library | the C library's own function |
+| | harness | a function of the harness |
+| | stub | the same stub as in the model; where there is none, the test ends with `SIGSYS` |
+| facts | returns | it comes back and calls none of the unit's functions |
+| | calls back | it may call functions that the unit gave it |
+| | registers | what it is given runs at the end of the program |
+| | ends | it does not come back |
+| | handlers | it does not come back, but calls what was registered |
+| | jumps | it may come back twice |
+| | jumps away | it goes to another place |
+| world | – | it has nothing to do with it |
+| | reads | what it tells differs from machine to machine or from run to run |
+| | acts | it may change files, processes, the machine, or what others see of it |
+
+| function | model | native run | facts | world | may fail |
+|---|---|---|---|---|---|
+";
+
+fn words(row: &Row) -> [&'static str; 5] {
+    let model = match row.model {
+        Model::Code => "code",
+        Model::Stream => "stream",
+        Model::Executor => "executor",
+        Model::Term => "term",
+        Model::Stub => "stub",
+        Model::Nothing => "–",
+    };
+    let native = match row.native {
+        Native::Library => "library",
+        Native::Harness => "harness",
+        Native::Stub => "stub",
+    };
+    let facts = match row.facts {
+        Facts::Returns => "returns",
+        Facts::CallsBack => "calls back",
+        Facts::Registers => "registers",
+        Facts::Ends => "ends",
+        Facts::LeavesByHandlers => "handlers",
+        Facts::Jumps => "jumps",
+        Facts::JumpsAway => "jumps away",
+    };
+    let world = match row.acts {
+        Acts::No => "–",
+        Acts::Reads => "reads",
+        Acts::Acts => "acts",
+    };
+    let fails = match row.fails {
+        Fails::No => "no",
+        Fails::Yes => "yes",
+    };
+    [model, native, facts, world, fails]
+}
+
+#[test]
+fn the_document_lists_every_row() {
+    let mut text = BEGINNING.to_owned();
+    for row in rows() {
+        let _ = writeln!(text, "| `{}` | {} |", row.name, words(row).join(" | "));
+    }
+    expect_file!["../../../../docs/library.md"].assert_eq(&text);
+}
