@@ -45,7 +45,6 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     let compiler = workshop.compiler_version()?;
     let Opened { keeper, notes } = task.keeper(&compiler, &settings)?;
     tell_all(arguments, &notes);
-    let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let work = Work {
         workshop: &workshop,
         sources: &sources,
@@ -59,16 +58,11 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         malloc_may_fail: arguments.malloc_may_fail,
         set_statics: arguments.set_statics,
         instances: &arguments.instances,
-        jobs: arguments.jobs.unwrap_or(processors),
+        jobs: jobs(arguments),
     };
     let found = task.run(&work)?;
     let finished = task.finish(found, failures, &interrupt)?;
-    if finished.is_complete {
-        keeper.discard()?;
-    } else if interrupt.is_raised() {
-        tell_all(arguments, &["interrupted; the same command with --resume goes on from here".to_owned()]);
-    }
-    Ok(finished.exit)
+    task.leave(keeper, finished, &interrupt)
 }
 
 /// What the user asked for, and the folder that the results go to.
@@ -110,6 +104,17 @@ impl Task<'_> {
         let Found { files, remarks } = found?;
         tell_all(self.arguments, &remarks);
         Ok(files)
+    }
+
+    /// Removes the journal, or says how to go on with it.
+    fn leave(&self, keeper: Keeper, finished: Finished, interrupt: &Interrupt) -> Result<Exit, CliError> {
+        if finished.is_complete {
+            keeper.discard()?;
+        } else if interrupt.is_raised() {
+            let note = "interrupted; the same command with --resume goes on from here";
+            tell_all(self.arguments, &[note.to_owned()]);
+        }
+        Ok(finished.exit)
     }
 
     /// Writes and prints the results.
@@ -158,6 +163,12 @@ impl Task<'_> {
         }
         Ok(written)
     }
+}
+
+/// As many as the user wants, or as there are processors.
+fn jobs(arguments: &GenerateArguments) -> NonZeroUsize {
+    let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    arguments.jobs.unwrap_or_else(processors)
 }
 
 fn tell_all(arguments: &GenerateArguments, notes: &[String]) {
