@@ -4,6 +4,7 @@
 mod alarm;
 mod case;
 mod confirm;
+mod deadline;
 mod effects;
 mod explore;
 mod footprint;
