@@ -121,8 +121,7 @@ fn goals_whose_inputs_were_not_run_for_lack_of_time_are_unknown_and_say_so() {
     let said = generate("loops.c", &text, &["--time", "0.5", "--findings", "met"]);
     for goal in said.is_fine().goals("f") {
         let verdict = goal["verdict"].as_str().unwrap_or_default();
-        assert!(!verdict.contains("infeasible"), "{goal:?}");
-        assert!(verdict == "covered" || !goal["evidence"].is_null(), "{goal:?}");
+        assert!(verdict == "covered" || verdict == "unknown", "{goal:?}");
     }
     let said = generate("loops.c", &text, &["--steps", "300", "--findings", "met"]);
     assert_eq!(said.is_fine().covered("f"), 6, "where steps are counted, nothing is left out");
