@@ -112,3 +112,17 @@ fn overloaded_functions_in_c_are_named_and_the_others_tested() {
     assert_eq!(said.is_fine().covered("f"), 2, "{:#}", said.json);
     assert!(said.json.to_string().contains("overloadable"));
 }
+
+/// The native runs of such inputs go on until they are stopped: each takes its time.
+#[test]
+fn goals_whose_inputs_were_not_run_for_lack_of_time_are_unknown_and_say_so() {
+    let loops: String = (0..3).map(|at| format!("    if (at == {at}) for (;;) keep ^= {at};\n")).collect();
+    let text = format!("volatile int keep;\nint f(int at) {{\n{loops}    return 0;\n}}\n");
+    let said = generate("loops.c", &text, &["--time", "0.5", "--findings", "met"]);
+    for goal in said.is_fine().goals("f") {
+        let verdict = goal["verdict"].as_str().unwrap_or_default();
+        assert!(verdict == "covered" || verdict == "unknown", "{goal:?}");
+    }
+    let said = generate("loops.c", &text, &["--steps", "300", "--findings", "met"]);
+    assert_eq!(said.is_fine().covered("f"), 6, "where steps are counted, nothing is left out");
+}

@@ -1,11 +1,14 @@
 //! Findings confirmed natively: by the signal that ended the run, or by what the sanitizers say of it.
 
+use std::time::Instant;
+
 use branchwise_replay::{Harness, NativeEnd, ReplayError, SanitizedRun, SanitizerReport, Sanitizers, TestCase};
 
+use crate::deadline::Deadline;
 use crate::result::{Confirmation, Finding, FindingKind};
 
 /// Confirms what can be confirmed. A sanitized build is made only if a native end does not tell enough.
-pub(crate) fn confirm(harness: &mut Harness, findings: &mut [Finding]) {
+pub(crate) fn confirm(harness: &mut Harness, findings: &mut [Finding], deadline: Deadline) {
     let [mut open, mut uninitialised, mut leaks]: [Vec<&mut Finding>; 3] = Default::default();
     for finding in findings {
         match by_native_end(finding) {
@@ -15,21 +18,40 @@ pub(crate) fn confirm(harness: &mut Harness, findings: &mut [Finding]) {
             None => open.push(finding),
         }
     }
-    confirm_with(harness, Sanitizers::Usual, open);
-    confirm_with(harness, Sanitizers::Memory, uninitialised);
-    confirm_with(harness, Sanitizers::Leaks, leaks);
+    let deadline = confirm_with(harness, Sanitizers::Usual, open, deadline);
+    let deadline = confirm_with(harness, Sanitizers::Memory, uninitialised, deadline);
+    confirm_with(harness, Sanitizers::Leaks, leaks, deadline);
 }
 
-fn confirm_with(harness: &mut Harness, sanitizers: Sanitizers, findings: Vec<&mut Finding>) {
+/// Confirms what one build can confirm. Making it takes none of the function's time, as all functions use it: the deadline
+/// that is handed back is the later for that.
+fn confirm_with(
+    harness: &mut Harness,
+    sanitizers: Sanitizers,
+    findings: Vec<&mut Finding>,
+    deadline: Deadline,
+) -> Deadline {
     if findings.is_empty() {
-        return;
+        return deadline;
     }
+    let begun = Instant::now();
+    let built = harness.prepare_sanitized(sanitizers);
+    let deadline = deadline.later_by(begun.elapsed());
     let cases: Vec<TestCase> = findings.iter().map(|finding| finding.case.clone()).collect();
-    let runs = harness.run_sanitized(sanitizers, &cases);
+    let goes_on = || !deadline.is_over();
+    let run = |harness: &mut Harness| harness.run_sanitized_while(sanitizers, &cases, &goes_on);
+    let runs = built.and_then(|()| deadline.within(harness, 4, run));
     for (index, finding) in findings.into_iter().enumerate() {
-        finding.confirmation = by_sanitizers(finding, runs.as_ref().map(|runs| &runs[index]));
+        finding.confirmation = match runs.as_ref().map(|runs| runs.get(index)) {
+            Ok(None) => Confirmation::NotConfirmed { why: NO_TIME.to_string() },
+            Ok(Some(run)) => by_sanitizers(finding, Ok(run)),
+            Err(error) => by_sanitizers(finding, Err(error)),
+        };
     }
+    deadline
 }
+
+const NO_TIME: &str = "no time was left to run it with sanitizers";
 
 /// The ends that are what the finding says.
 fn by_native_end(finding: &Finding) -> Option<String> {

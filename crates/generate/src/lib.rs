@@ -5,6 +5,7 @@ mod alarm;
 mod case;
 mod conclude;
 mod confirm;
+mod deadline;
 mod effects;
 mod explore;
 mod footprint;

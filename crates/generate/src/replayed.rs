@@ -8,6 +8,7 @@ use branchwise_program::code::Location;
 use branchwise_replay::{Blob, Harness, NativeEnd, Observation, ReplayError};
 use branchwise_symbolic::{FaultKind, Output, Path, PathEnd};
 
+use crate::deadline::Deadline;
 use crate::explore::Attempt;
 use crate::settings::FindingsMode;
 
@@ -23,6 +24,17 @@ pub(crate) struct Replayed {
 /// long as a run may take.
 const MOST_STOPPED: usize = 4;
 
+/// So many attempts that are predicted to end run between two looks at the clock.
+const RUN_TOGETHER: usize = 64;
+
+/// What the native runs showed.
+#[derive(Debug, Default)]
+pub(crate) struct Replays {
+    pub replayed: Vec<Replayed>,
+    /// The goals of attempts for which no time was left.
+    pub left_out: BTreeSet<GoalId>,
+}
+
 /// Runs the attempts natively. Those whose paths were cut come last, as they may run until they are stopped, and only where
 /// they can still show something: goals that the others leave, or findings.
 pub(crate) fn replay(
@@ -30,40 +42,80 @@ pub(crate) fn replay(
     attempts: Vec<Attempt>,
     ledger: &Ledger,
     findings: FindingsMode,
-) -> Result<Vec<Replayed>, ReplayError> {
+    deadline: Deadline,
+) -> Result<Replays, ReplayError> {
     let is_cut = |attempt: &Attempt| !has_ended(&attempt.path);
     let (cut, ended): (Vec<_>, Vec<_>) = (0..).zip(attempts).partition(|(_, attempt)| is_cut(attempt));
-    let mut replayed = run(harness, ended, ledger)?;
+    let (mut replayed, mut left_out) = run_ended(harness, ended, ledger, deadline)?;
     if findings != FindingsMode::None || !is_covered(ledger, &replayed) {
-        run_cut(harness, cut, ledger, &mut replayed)?;
+        left_out.extend(run_cut(harness, cut, ledger, &mut replayed, deadline)?);
         replayed.sort_by_key(|(number, _)| *number);
     }
-    Ok(replayed.into_iter().map(|(_, replayed)| replayed).collect())
+    Ok(Replays { replayed: replayed.into_iter().map(|(_, replayed)| replayed).collect(), left_out })
 }
 
-/// The same for those that were cut, one by one: what one shows the next one need not.
+/// Runs what is predicted to end, and says which goals were left out.
+fn run_ended(
+    harness: &mut Harness,
+    mut ended: Vec<(usize, Attempt)>,
+    ledger: &Ledger,
+    deadline: Deadline,
+) -> Result<(Vec<(usize, Replayed)>, BTreeSet<GoalId>), ReplayError> {
+    if !deadline.is_limited() {
+        return Ok((run(harness, ended, ledger)?, BTreeSet::new()));
+    }
+    let mut replayed = Vec::new();
+    while !ended.is_empty() && !deadline.is_over() {
+        let rest = ended.split_off(ended.len().min(RUN_TOGETHER));
+        let next = std::mem::replace(&mut ended, rest);
+        replayed.extend(deadline.within(harness, 2, |harness| run(harness, next, ledger))?);
+    }
+    Ok((replayed, ended.iter().flat_map(|(_, attempt)| predicted_goals(attempt, ledger)).collect()))
+}
+
+/// The same for those that were cut, one by one: what one shows the next one need not. Where time is limited, those come
+/// first that are to show something new, and of these the ones that may well return.
 fn run_cut(
     harness: &mut Harness,
-    cut: Vec<(usize, Attempt)>,
+    mut cut: Vec<(usize, Attempt)>,
     ledger: &Ledger,
     replayed: &mut Vec<(usize, Replayed)>,
-) -> Result<(), ReplayError> {
+    deadline: Deadline,
+) -> Result<BTreeSet<GoalId>, ReplayError> {
     let mut covered = all_covered(replayed);
+    let mut left_out = BTreeSet::new();
     let mut stopped: HashMap<Option<Location>, usize> = HashMap::new();
+    let shows_nothing_new = |attempt: &Attempt| predicted_goals(attempt, ledger).is_subset(&covered);
+    let mut wanted = cut.iter().filter(|(_, attempt)| !shows_nothing_new(attempt)).count();
+    if deadline.is_limited() {
+        cut.sort_by_cached_key(|(number, attempt)| {
+            (shows_nothing_new(attempt), may_go_on_for_ever(&attempt.path), *number)
+        });
+    }
     for (number, attempt) in cut {
+        if deadline.is_over() {
+            left_out.extend(predicted_goals(&attempt, ledger));
+            continue;
+        }
         let place = cut_at(&attempt.path);
         let enough = stopped.get(&place).is_some_and(|&times| times >= MOST_STOPPED);
         if enough && predicted_goals(&attempt, ledger).is_subset(&covered) {
             continue;
         }
-        let shown = run(harness, vec![(number, attempt)], ledger)?;
+        let shown = deadline.within(harness, wanted, |harness| run(harness, vec![(number, attempt)], ledger))?;
+        wanted = wanted.saturating_sub(1);
         if shown.iter().any(|(_, one)| one.observation.end == NativeEnd::TimeLimit) {
             *stopped.entry(place).or_default() += 1;
         }
         covered.extend(all_covered(&shown));
         replayed.extend(shown);
     }
-    Ok(())
+    Ok(left_out)
+}
+
+/// Whether what cut a path is how often it repeated something.
+fn may_go_on_for_ever(path: &Path) -> bool {
+    matches!(path.end, PathEnd::LoopBound { .. } | PathEnd::InstructionLimit { .. } | PathEnd::Interrupted)
 }
 
 /// The loop that did not end. Where the instructions of a path are counted, the last one is anywhere.

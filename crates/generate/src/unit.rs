@@ -19,11 +19,12 @@ use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
 use crate::conclude::UnitReport;
 use crate::confirm::confirm;
+use crate::deadline::{Deadline, left_for_native_runs};
 use crate::effects::Effects;
 use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
 use crate::goal_tree::outcomes;
 use crate::hosts::{self, Unreached};
-use crate::replayed::{Replayed, replay};
+use crate::replayed::{Replayed, Replays, replay};
 use crate::result::{
     Confirmation, Disagreement, Finding, FindingKind, FunctionReport, GoalReport, Progress, SuiteWork, Test,
     TestSource, Trouble, Work,
@@ -103,6 +104,8 @@ struct Known {
     counters: Counters,
     /// Of a function that is tested through others: what is said of goals that were not reached.
     unreached: Unreached,
+    /// Goals that inputs reach for whose native runs no time was left.
+    left_out: BTreeSet<GoalId>,
 }
 
 struct Unit<'u, 'a> {
@@ -252,18 +255,20 @@ impl<'a> Unit<'_, 'a> {
             [own] if own == self.goals_of => {
                 let Explored { attempts, rounds, proved } =
                     self.explore(ledger, &mut counters, (started, 1), &mut on_goals);
-                (attempts, Known { rounds, proved, counters, unreached: Unreached::default() })
+                let (unreached, left_out) = (Unreached::default(), BTreeSet::new());
+                (attempts, Known { rounds, proved, counters, unreached, left_out })
             }
             _ => self.explore_hosts(ledger, counters, hosts, &mut on_goals),
         };
-        let findings = self.place.subject.settings.findings;
-        let replayed = replay(&mut self.place.harness, attempts, ledger, findings)?;
+        let settings = self.place.subject.settings.of_function(name);
+        let (findings, deadline) = (settings.findings, Deadline::of(&settings, started));
+        let Replays { replayed, left_out } = replay(&mut self.place.harness, attempts, ledger, findings, deadline)?;
         self.note_disagreements(name, &replayed);
         self.note_refuted(name, ledger, &known.proved);
-        let mut report = self.report(ledger, replayed, &known);
+        let mut report = self.report(ledger, replayed, &Known { left_out, ..known });
         report.work.seconds = started.elapsed().as_secs_f64();
         if findings != FindingsMode::None {
-            confirm(&mut self.place.harness, &mut report.findings);
+            confirm(&mut self.place.harness, &mut report.findings, deadline);
         }
         Ok(report)
     }
@@ -292,7 +297,7 @@ impl<'a> Unit<'_, 'a> {
             open.for_each(|(id, goal)| unreached.add(id, judge.unreached(id, goal), &bound));
             rounds.append(&mut explored.rounds);
         }
-        (attempts, Known { rounds, proved: Proved::default(), counters, unreached })
+        (attempts, Known { rounds, proved: Proved::default(), counters, unreached, left_out: BTreeSet::new() })
     }
 
     fn is_hosted(&self) -> bool {
@@ -310,7 +315,7 @@ impl<'a> Unit<'_, 'a> {
         let Workplace { subject, prepared, workers, .. } = &*self.place;
         let means = Means { routes: &subject.routes, workers: workers.clone() };
         let mut settings = subject.settings.of_function(&subject.program.map.functions[self.goals_of].name);
-        settings.time /= parts;
+        settings.time = (settings.time - left_for_native_runs(&settings)) / parts;
         let mut budget = Budget::new(&settings, started);
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
@@ -531,7 +536,7 @@ impl<'a> Unit<'_, 'a> {
         &self,
         ledger: &Ledger,
         replayed: Vec<Replayed>,
-        Known { rounds, proved, counters, unreached }: &Known,
+        Known { rounds, proved, counters, unreached, left_out }: &Known,
     ) -> FunctionReport {
         let Subject { program, .. } = self.place.subject;
         let function = self.goals_of;
@@ -559,7 +564,7 @@ impl<'a> Unit<'_, 'a> {
             let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
             match (by.is_empty() && !reached.contains(&id), ledger.is_reached(id)) {
                 (false, _) => Verdict::Covered { tests: by },
-                (true, true) => not_reproduced(counters, closest),
+                (true, true) => not_shown(counters, closest, left_out.contains(&id)),
                 (true, false) => match (proved.get(&id).filter(|_| !ledger.is_open(id)), unreached.get(id)) {
                     (Some(reason), _) => judge.excluded(reason),
                     (None, Some(said)) => said.clone(),
@@ -570,7 +575,7 @@ impl<'a> Unit<'_, 'a> {
         let limits = hosts::usage_bounds(&program.map, self.function);
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
             Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
-            Some(_) if ledger.is_reached(id) => not_reproduced(counters, closest),
+            Some(_) if ledger.is_reached(id) => not_shown(counters, closest, left_out.contains(&id)),
             Some(derived) => derived,
             None => verdict(id),
         };
@@ -671,9 +676,12 @@ fn unsatisfied(judge: &Judge<'_>) -> Option<Trouble> {
     Some(Trouble { what, fault_of_ours: false, fault_of_input })
 }
 
-/// Execution reached it, the native run did not.
-fn not_reproduced(counters: &Counters, closest: Option<TestId>) -> Verdict {
-    let reason = "the native run did not follow the predicted path".to_string();
+/// Execution reached it, the native run did not, or there was none.
+fn not_shown(counters: &Counters, closest: Option<TestId>, left_out: bool) -> Verdict {
+    let reason = match left_out {
+        true => "an input reaches it, and no time was left for its native run".to_string(),
+        false => "the native run did not follow the predicted path".to_string(),
+    };
     Verdict::Unknown(UnknownReason { reason, blocking: None, paths: counters.paths, solver_calls: 0, closest })
 }
 

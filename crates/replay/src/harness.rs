@@ -123,6 +123,16 @@ impl Harness {
         self.limits.sandbox
     }
 
+    /// How long one test may run.
+    pub fn milliseconds(&self) -> u64 {
+        self.limits.milliseconds
+    }
+
+    /// Lets tests run so long from now on.
+    pub fn set_milliseconds(&mut self, milliseconds: u64) {
+        self.limits.milliseconds = milliseconds;
+    }
+
     /// Symbols that neither the unit nor the files that it is linked with define, nor any library.
     pub fn missing(&self) -> &[String] {
         &self.executables.missing

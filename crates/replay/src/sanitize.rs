@@ -1,6 +1,7 @@
 //! Builds with sanitizers, made when there are findings to confirm: every case runs in a process of its own, so that what
 //! the sanitizers write belongs to it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -91,6 +92,31 @@ impl Harness {
         sanitizers: Sanitizers,
         cases: &[TestCase],
     ) -> Result<Vec<SanitizedRun>, ReplayError> {
+        self.run_sanitized_while(sanitizers, cases, &|| true)
+    }
+
+    /// The same for the first cases, until there is no reason to go on.
+    pub fn run_sanitized_while(
+        &mut self,
+        sanitizers: Sanitizers,
+        cases: &[TestCase],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<SanitizedRun>, ReplayError> {
+        let executable = self.sanitized(sanitizers)?;
+        let purpose = if sanitizers == Sanitizers::Leaks { Purpose::FindLeaks } else { Purpose::Sanitize };
+        let mut runs = Vec::with_capacity(cases.len());
+        for (index, case) in cases.iter().enumerate().take_while(|_| goes_on()) {
+            runs.push(self.run_one_sanitized(&executable, purpose, case, index)?);
+        }
+        self.with_lines(&executable, runs)
+    }
+
+    /// Makes a sanitized build, unless another thread has.
+    pub fn prepare_sanitized(&self, sanitizers: Sanitizers) -> Result<(), ReplayError> {
+        self.sanitized(sanitizers).map(drop)
+    }
+
+    fn sanitized(&self, sanitizers: Sanitizers) -> Result<PathBuf, ReplayError> {
         let sanitizer = Arc::clone(&self.sanitizer);
         if sanitizers == Sanitizers::Memory && !sanitizer.sources.others.is_empty() {
             let message = "MemorySanitizer does not see what the other files write".to_string();
@@ -100,10 +126,7 @@ impl Harness {
             let built = build_sanitized(&self.tools, &sanitizer.sources, sanitizers, self.folder.path());
             built.map_err(|error| error.to_string())
         });
-        let executable = built.as_ref().map_err(|message| ReplayError::Harness { message: message.clone() })?;
-        let purpose = if sanitizers == Sanitizers::Leaks { Purpose::FindLeaks } else { Purpose::Sanitize };
-        let cases = cases.iter().enumerate();
-        cases.map(|(index, case)| self.run_one_sanitized(executable, purpose, case, index)).collect()
+        built.clone().map_err(|message| ReplayError::Harness { message })
     }
 
     fn run_one_sanitized(
@@ -112,7 +135,7 @@ impl Harness {
         purpose: Purpose,
         case: &TestCase,
         index: usize,
-    ) -> Result<SanitizedRun, ReplayError> {
+    ) -> Result<(NativeEnd, Vec<Complaint>), ReplayError> {
         let reports = self.own.path().join(format!("reports{}", self.batches));
         fs::create_dir_all(&reports).map_err(ReplayError::io("make a temporary folder"))?;
         let mut batch = Batch::new();
@@ -130,47 +153,98 @@ impl Harness {
             }
         };
         drop(process);
-        let run = SanitizedRun { end, reports: self.read_reports(executable, &reports)? };
+        let complaints = read_complaints(executable, &reports);
         // Only to save room: the folder goes at the end anyway.
         let _ = fs::remove_dir_all(&reports);
-        Ok(run)
+        Ok((end, complaints))
     }
 
-    fn read_reports(&self, executable: &Path, folder: &Path) -> Result<Vec<SanitizerReport>, ReplayError> {
-        let mut files: Vec<PathBuf> =
-            fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
-        files.sort();
-        let mut reports = Vec::new();
-        for file in files {
-            let text = String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
-            reports.extend(text.lines().filter_map(report));
-            for stack in stacks_behind(UNINITIALISED, executable, &text) {
-                let what = "use-of-uninitialized-value".to_string();
-                let line = self.user_lines(executable, &stack)?.first().copied();
-                reports.push(SanitizerReport { sanitizer: "MemorySanitizer", what, line });
-            }
-            for stack in stacks_behind(LEAK, executable, &text) {
-                // What is allocated in a header of the library is allocated by whoever called it.
-                for line in self.user_lines(executable, &stack)? {
-                    let (what, line) = ("memory leak".to_string(), Some(line));
-                    reports.push(SanitizerReport { sanitizer: "LeakSanitizer", what, line });
-                }
-            }
-        }
-        Ok(reports)
+    /// The runs with the lines of all stacks, which one process finds out.
+    fn with_lines(
+        &self,
+        executable: &Path,
+        runs: Vec<(NativeEnd, Vec<Complaint>)>,
+    ) -> Result<Vec<SanitizedRun>, ReplayError> {
+        let stacks = runs.iter().flat_map(|(_, complaints)| complaints).filter_map(Complaint::stack);
+        let addresses: BTreeSet<&String> = stacks.flatten().collect();
+        let lines = self.user_lines(executable, &addresses)?;
+        let run = |(end, complaints): &(NativeEnd, Vec<Complaint>)| {
+            let reports = complaints.iter().flat_map(|complaint| complaint.reports(&lines)).collect();
+            SanitizedRun { end: *end, reports }
+        };
+        Ok(runs.iter().map(run).collect())
     }
 
-    /// The lines of the frames that are neither the sanitizer's nor the harness's, innermost first.
-    fn user_lines(&self, executable: &Path, stack: &[String]) -> Result<Vec<u32>, ReplayError> {
-        if stack.is_empty() {
-            return Ok(Vec::new());
+    /// The lines of the addresses that are neither the sanitizer's nor the harness's.
+    fn user_lines(
+        &self,
+        executable: &Path,
+        addresses: &BTreeSet<&String>,
+    ) -> Result<BTreeMap<String, u32>, ReplayError> {
+        if addresses.is_empty() {
+            return Ok(BTreeMap::new());
         }
         let mut command = Command::new(self.tools.symbolizer()?);
         command.args(["--functions=none", "--no-inlines", "--output-style=GNU"]);
-        command.arg(joined("--obj=", executable)).args(stack);
+        command.arg(joined("--obj=", executable)).args(addresses);
         let output = succeed("llvm-symbolizer", &mut command)?;
-        Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(user_line).collect())
+        let text = String::from_utf8_lossy(&output.stdout);
+        let known = addresses.iter().zip(text.lines());
+        Ok(known.filter_map(|(address, place)| Some(((*address).clone(), user_line(place)?))).collect())
     }
+}
+
+/// What a sanitizer has written, before the lines of stacks are known.
+#[derive(Debug)]
+enum Complaint {
+    WithLine(SanitizerReport),
+    /// With the addresses of the frames, innermost first.
+    Uninitialised(Vec<String>),
+    Leak(Vec<String>),
+}
+
+impl Complaint {
+    fn stack(&self) -> Option<&Vec<String>> {
+        match self {
+            Complaint::WithLine(_) => None,
+            Complaint::Uninitialised(stack) | Complaint::Leak(stack) => Some(stack),
+        }
+    }
+
+    fn reports(&self, lines: &BTreeMap<String, u32>) -> Vec<SanitizerReport> {
+        let lines_of = |stack: &[String]| stack.iter().filter_map(|address| lines.get(address).copied()).collect();
+        match self {
+            Complaint::WithLine(report) => vec![report.clone()],
+            Complaint::Uninitialised(stack) => {
+                let known: Vec<u32> = lines_of(stack);
+                let what = "use-of-uninitialized-value".to_string();
+                vec![SanitizerReport { sanitizer: "MemorySanitizer", what, line: known.first().copied() }]
+            }
+            // What is allocated in a header of the library is allocated by whoever called it.
+            Complaint::Leak(stack) => {
+                let known: Vec<u32> = lines_of(stack);
+                let leak = |line| {
+                    let what = "memory leak".to_string();
+                    SanitizerReport { sanitizer: "LeakSanitizer", what, line: Some(line) }
+                };
+                known.into_iter().map(leak).collect()
+            }
+        }
+    }
+}
+
+fn read_complaints(executable: &Path, folder: &Path) -> Vec<Complaint> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
+    files.sort();
+    let mut complaints = Vec::new();
+    for file in files {
+        let text = String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
+        complaints.extend(text.lines().filter_map(report).map(Complaint::WithLine));
+        complaints.extend(stacks_behind(UNINITIALISED, executable, &text).into_iter().map(Complaint::Uninitialised));
+        complaints.extend(stacks_behind(LEAK, executable, &text).into_iter().map(Complaint::Leak));
+    }
+    complaints
 }
 
 /// How reports with a stack begin.
