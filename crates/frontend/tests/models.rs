@@ -108,8 +108,7 @@ fn the_table_of_the_library_and_the_models_name_the_same_functions() {
     let executed = |row: &&Row| matches!(row.model, Model::Code | Model::Executor);
     let lost: Vec<&str> =
         library::rows().filter(executed).map(|row| row.name).filter(|name| !is_modelled(name)).collect();
-    // Operators of C++ are inlined into every program.
-    assert_eq!(lost, ["_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"]);
+    assert!(lost.is_empty(), "rows without a model: {lost:?}");
     let models = std::fs::read_to_string(concat!(env!("OUT_DIR"), "/models.ll")).unwrap();
     let unlisted = |name: &&str| is_modelled(name) && !library::row(name).as_ref().is_some_and(executed);
     // A stub wherever it can be one; the model is for files that are linked and for the streams of C++.

@@ -1,6 +1,7 @@
 //! Builds with sanitizers, made when there are findings to confirm: every case runs in a process of its own, so that what
 //! the sanitizers write belongs to it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,6 +46,8 @@ pub(crate) struct LaterSources {
     pub language: Language,
     pub drivers: Vec<String>,
     pub others: Vec<OtherObject>,
+    /// Functions that act on the world and yet run.
+    pub allowed: BTreeSet<String>,
 }
 
 impl Sanitizer {
@@ -53,7 +56,8 @@ impl Sanitizer {
         let Sources { marked, plain, flags, language, others, .. } = *sources;
         let (marked, plain) = (marked.to_owned(), plain.to_owned());
         let (flags, others) = (flags.to_vec(), others.to_vec());
-        let sources = LaterSources { marked, plain, flags, language, drivers, others };
+        let allowed = sources.map.allowed_calls.clone();
+        let sources = LaterSources { marked, plain, flags, language, drivers, others, allowed };
         Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new(), leaks: OnceLock::new() }
     }
 

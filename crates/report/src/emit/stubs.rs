@@ -84,6 +84,9 @@ pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
     let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
+    if map.opens_files && !map.allowed_calls.contains("fopen64") {
+        text += FILES;
+    }
     let has = |wanted: &dyn Fn(&StubParameter) -> bool| stubs.iter().any(|stub| stub.parameters.iter().any(wanted));
     if has(&|parameter| parameter.buffer) {
         text += FILL;
@@ -169,6 +172,22 @@ static void branchwise_fill(struct branchwise_feed *feed, void *into, size_t siz
     branchwise_take(feed, taken, sizeof taken);
     for (at = 0; at < size; at++)
         to[at] = at < sizeof taken ? taken[at] : 0;
+}
+";
+
+/// Defined by the name by which the library of C++ calls it.
+const FILES: &str = "
+/* Files that streams open by name: none is there to read, and what is written goes nowhere. */
+extern \"C\" int branchwise_open(const char *name, int flags, ...) __asm__(\"open\");
+extern \"C\" struct _IO_FILE *branchwise_stream_of(int descriptor, const char *mode) __asm__(\"fdopen\");
+extern \"C\" int *branchwise_errno(void) __asm__(\"__errno_location\");
+extern \"C\" struct _IO_FILE *branchwise_fopen(const char *name, const char *mode) __asm__(\"fopen64\");
+struct _IO_FILE *branchwise_fopen(const char *name, const char *mode)
+{
+    if (*mode != 'r' && *name)
+        return branchwise_stream_of(branchwise_open(\"/dev/null\", 1 /* to write */), \"w\");
+    *branchwise_errno() = 2 /* no such file */;
+    return 0;
 }
 ";
 
@@ -299,7 +318,10 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
             FeedOrigin::StubResult { .. } => {
                 let result = result_name(stub);
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
-                lines.push(format!("return {result};"));
+                lines.push(match library::fails_with_all_ones(&stub.name) {
+                    true => format!("return {result} ? {result} : ({})-1l;", stub.result),
+                    false => format!("return {result};"),
+                });
             }
         }
     }
