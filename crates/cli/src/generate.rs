@@ -31,7 +31,7 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         notes.iter().for_each(|note| sources::tell(note));
     }
     let config_path = Config::find(arguments.config.as_deref(), sources.first().map(|source| source.path.as_path()));
-    let config = Config::read(config_path.as_deref())?;
+    let config = Config::read(config_path.as_deref())?.with_allowed_calls(&arguments.allow_calls);
     let found = run(arguments, &config, &sources, &interrupted)?;
     let unread = found.iter().filter(|file| file.is_none()).count();
     let mut files = Vec::new();
@@ -225,8 +225,13 @@ fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
 
 fn write(arguments: &GenerateArguments, config: Option<&Path>, files: &[FileReport]) -> Result<WrittenSuite, CliError> {
     let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-    let origin =
-        Origin { folder: &started_in, config, set_statics: arguments.set_statics, instances: &arguments.instances };
+    let origin = Origin {
+        folder: &started_in,
+        config,
+        set_statics: arguments.set_statics,
+        instances: &arguments.instances,
+        allow_calls: &arguments.allow_calls,
+    };
     let formats: Vec<_> = arguments.emit.iter().map(|format| (*format).into()).collect();
     Ok(branchwise_report::write_suite(&arguments.out, origin, files, &formats)?)
 }

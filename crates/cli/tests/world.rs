@@ -302,3 +302,42 @@ fn values_of_the_machine_are_never_expected() {
         }
     }
 }
+
+#[test]
+fn an_allowed_call_runs_and_others_do_not() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = "#include <stdio.h>\n#include <unistd.h>\n\
+                int f(int x) { if (x > 3) { FILE *file = fopen(\"made\", \"w\"); if (file) fclose(file); }\n\
+                if (access(\"/\", F_OK) == 0) return 1; return 0; }\n";
+    fs::write(folder.path().join("unit.c"), text).expect("a writable folder");
+    let generate = |more: &[&str]| {
+        let run = branchwise(
+            &[&["generate", "unit.c", "--steps", "50", "--json", "--out", "out"], more].concat(),
+            folder.path(),
+        );
+        let emitted = fs::read_to_string(folder.path().join("out/unit_test.c")).unwrap_or_default();
+        (run, emitted)
+    };
+    let (run, emitted) = generate(&[]);
+    assert!(
+        run.json().is_ok() && emitted.contains("branchwise_stub_fopen") && emitted.contains("branchwise_stub_access")
+    );
+    let (run, emitted) = generate(&["--allow-calls", "access,fopen"]);
+    assert!(run.json().is_ok() && !emitted.contains("branchwise_stub_"), "{}{emitted}", run.errors);
+    // The folder of the test has no such file: the call is real, natively, and nothing is concluded from it.
+    assert!(emitted.contains("assert(result == 1)"), "{emitted}");
+    let again = branchwise(&["replay", "out"], folder.path());
+    assert_eq!(again.status, Some(0), "{}", again.errors);
+    let (run, _) = generate(&["--allow-calls", "acess"]);
+    assert_eq!(run.status, Some(3));
+    assert!(
+        run.errors.contains("no call of 'acess'") && run.errors.contains("did you mean 'access'?"),
+        "{}",
+        run.errors
+    );
+    fs::write(folder.path().join("branchwise.toml"), "allow_calls = [\"access\"]\n").expect("a writable folder");
+    let (run, emitted) = generate(&[]);
+    assert!(
+        run.json().is_ok() && !emitted.contains("branchwise_stub_access") && emitted.contains("branchwise_stub_fopen")
+    );
+}
