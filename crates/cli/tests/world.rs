@@ -304,6 +304,31 @@ fn values_of_the_machine_are_never_expected() {
 }
 
 #[test]
+fn files_that_are_linked_touch_no_canary() {
+    let mut canaries = Canaries::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let unit = "#include <stdio.h>\nint help(int x);\nint made(int x);\n\
+                int f(int x) { if (x > 3 && help(x) == 0) return 1; return 0; }\n\
+                int g(int x) { if (x > 3 && made(x) == 0) return 1; return x == 2 && remove(\"x\") == 0; }\n";
+    let other = "#include <stdio.h>\n#include <unistd.h>\n".to_owned()
+        + &canaries.definitions()
+        + "int help(int x) { return x > 9 ? unlink(FILE_NAME) : remove(FILE_NAME); }\n\
+           int made(int x) { FILE *f = fopen(NEW, \"w\"); if (!f) return x; return fclose(f); }\n";
+    fs::write(folder.path().join("unit.c"), unit).expect("a writable folder");
+    fs::write(folder.path().join("other.c"), other).expect("a writable folder");
+    let run = branchwise(&["generate", "unit.c", "other.c", "--steps", "60", "--json", "--out", "out"], folder.path());
+    let json = run.json().unwrap_or_else(|error| panic!("{error}"));
+    canaries.assert_untouched("generate");
+    assert_eq!(branchwise(&["replay", "out"], folder.path()).status, Some(0));
+    canaries.assert_untouched("replay");
+    let (tests, other) = (folder.path().join("out/unit_test.c"), folder.path().join("other.c"));
+    compiled_and_run("gcc", &tests, &[&other.display().to_string()], folder.path());
+    canaries.assert_untouched("gcc");
+    // The other file shares the stub of remove(); its fopen() is not supported.
+    assert_eq!((covered(&json, "f"), covered(&json, "g")), ((4, 4), (6, 8)));
+}
+
+#[test]
 fn an_allowed_call_runs_and_others_do_not() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = "#include <stdio.h>\n#include <unistd.h>\n\

@@ -65,7 +65,7 @@ stream *__bw_open_for_writing(void);
 
 enum { STREAM_ENOENT = 2 };
 
-/* Also for the streams of C++: a unit that calls fopen() has a stub of that name. */
+/* For the streams of C++; where a unit calls fopen(), that is a stub. */
 stream *__bw_open_file(const char *name, const char *mode) {
     for (size_t i = 0; mode[i]; i++)
         if (mode[i] == '+' && mode[0] != 'r') __bw_unsupported("fopen of a file for writing and reading");
@@ -73,5 +73,3 @@ stream *__bw_open_file(const char *name, const char *mode) {
     *__errno_location() = STREAM_ENOENT;
     return __bw_open_for_reading();
 }
-
-MODEL stream *fopen(const char *name, const char *mode) { return __bw_open_file(name, mode); }

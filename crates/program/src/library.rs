@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn no_row_lets_a_native_run_reach_the_world() {
-        let reaching = |row: &&Row| is_worldly(row.name) && (row.model != Model::Stub || row.native == Native::Library);
+        let reaching = |row: &&Row| is_worldly(row.name) && ((row.model, row.native) != (Model::Stub, Native::Stub));
         let reaching: Vec<&Row> = rows().filter(reaching).collect();
         assert!(reaching.is_empty(), "{reaching:?}");
         assert!(is_worldly("_ZNSt10filesystem10remove_allERKNS_7__cxx114pathE"));
@@ -224,7 +224,6 @@ mod tests {
     #[test]
     fn model_and_native_run_of_a_row_fit_each_other() {
         let unlike = |row: &&Row| (row.model == Model::Stub) != (row.native == Native::Stub);
-        // Files that are linked and the streams of C++ get a stream of the harness.
-        assert_eq!(rows().filter(unlike).map(|row| row.name).collect::<Vec<_>>(), ["fopen", "fopen64"]);
+        assert_eq!(rows().find(unlike), None);
     }
 }

@@ -143,8 +143,8 @@ rows! {
     error_at_line     Nothing  Library Returns          No    No;
     // Opening
     fdopen            Stub     Stub    Returns          Acts  Yes;
-    fopen             Stub     Harness Returns          Acts  Yes;
-    fopen64           Stub     Harness Returns          Acts  Yes;
+    fopen             Stub     Stub    Returns          Acts  Yes;
+    fopen64           Stub     Stub    Returns          Acts  Yes;
     freopen           Stub     Stub    Returns          Acts  Yes;
     freopen64         Stub     Stub    Returns          Acts  Yes;
     tmpfile           Stub     Stub    Returns          Acts  Yes;

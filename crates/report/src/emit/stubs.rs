@@ -11,6 +11,7 @@ use branchwise_replay::{Blob, TestCase};
 
 use super::allocations;
 use super::declare::named;
+use super::needs::SYMBOLS;
 use crate::file_report::FileReport;
 
 /// What generated names begin with in the map; emitted code is read by people.
@@ -84,7 +85,8 @@ pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
     let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
-    if map.opens_files && !map.allowed_calls.contains("fopen64") {
+    // Other files may have streams, too.
+    if (map.opens_files || file.is_cpp() && !file.linked.is_empty()) && !map.allowed_calls.contains("fopen64") {
         text += FILES;
     }
     let has = |wanted: &dyn Fn(&StubParameter) -> bool| stubs.iter().any(|stub| stub.parameters.iter().any(wanted));
@@ -97,11 +99,33 @@ pub fn definitions(file: &FileReport) -> String {
     text += &allocations::definitions(file);
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
+    text += &for_linked_files(file, &stubs);
     for class in used_classes(file) {
         text += &format!("\n/* A {} whose methods return what a test lists. */\n", class.base);
         text += &class.definition.replace(GENERATED, EMITTED);
     }
     text
+}
+
+/// Lets linked files call the stubs of library functions by their usual names, as they do natively. The tests' own
+/// helpers keep the functions that they need.
+fn for_linked_files(file: &FileReport, stubs: &[&Stub]) -> String {
+    let shared = |stub: &&&Stub| {
+        let renamed = !is_generated(stub) && !stub.internal && stub.symbol == stub.name;
+        renamed && is_of_library(stub) && !SYMBOLS.contains(&stub.name.as_str())
+    };
+    let alias = |stub: &&Stub| {
+        let name = &stub.name;
+        format!("__asm__(\".globl {name}\\n.set {name}, branchwise_stub_{name}\");\n")
+    };
+    let lines: String = match file.linked.is_empty() {
+        true => String::new(),
+        false => stubs.iter().filter(shared).map(alias).collect(),
+    };
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\n/* The files that the tests are linked with call the same. */\n{lines}"),
+    }
 }
 
 /// Generated classes of which tests may make objects.

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-/* The model of fopen(). */
+/* What fopen() does in a test. */
 extern "C" void *__bw_open_file(const char *name, const char *mode) noexcept;
 
 namespace std {
