@@ -12,17 +12,36 @@ const RUNTIMES: [(&str, &[&str]); 4] = [
     ("runtime-memory", &["-fsanitize=memory", "-fsanitize-recover=memory"]),
 ];
 
+/// The crate's own code, and the table of what is renamed.
+const FOLDERS: [&str; 2] = ["src", "../program/src/library"];
+
 fn main() {
-    println!("cargo:rerun-if-changed=src/runtime.c");
-    println!("cargo:rerun-if-changed=src/counting.c");
     println!("cargo:rerun-if-env-changed=PATH");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let clang = branchwise_tools::find_tool("clang").unwrap_or_else(|error| {
         panic!("the harness's runtime needs clang {}: {error}\nHint: apt install clang-19", branchwise_tools::VERSION)
     });
+    println!("cargo:rustc-env=HOW_HARNESSES_ARE_BUILT={}", fingerprint());
     for (name, flags) in RUNTIMES {
         compile(&clang, flags, &folder.join(format!("{name}.o")));
     }
+}
+
+/// Returns a hash of all code that decides how a harness is built, so that a cached one is as a new one would be.
+fn fingerprint() -> String {
+    let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).collect();
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        println!("cargo:rerun-if-changed={}", folder.display());
+        let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let (within, plain): (Vec<_>, Vec<_>) =
+            entries.flatten().map(|entry| entry.path()).partition(|path| path.is_dir());
+        folders.extend(within);
+        files.extend(plain);
+    }
+    files.sort();
+    let key = branchwise_tools::KeyBuilder::new("how harnesses are built");
+    files.iter().fold(key, |key, file| key.with_file(file)).finish().as_str().to_owned()
 }
 
 fn compile(clang: &Path, flags: &[&str], object: &Path) {

@@ -179,6 +179,11 @@ pub struct GenerateArguments {
     #[arg(long)]
     pub malloc_may_fail: bool,
 
+    /// Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all',
+    /// instead of returning what the test says; several are set apart by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub allow_calls: Vec<String>,
+
     /// Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub require: Option<f64>,

@@ -30,7 +30,7 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
     let Sources { files: sources, mut failures, notes } = Sources::of(arguments)?;
     tell_all(arguments, &notes);
     let config_path = Config::find(arguments.config.as_deref(), sources.first().map(|source| source.path.as_path()));
-    let config = Config::read(config_path.as_deref())?;
+    let config = Config::read(config_path.as_deref())?.with_allowed_calls(&arguments.allow_calls);
     if sources.is_empty() && failures.len() == 1 {
         return Err(failures.remove(0));
     }
@@ -151,7 +151,13 @@ impl Task<'_> {
     fn write(&self, files: &[FileReport], is_cut: bool) -> Result<WrittenSuite, CliError> {
         let GenerateArguments { emit, set_statics, instances, replace, .. } = self.arguments;
         let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-        let origin = Origin { folder: &started_in, config: self.config_path, set_statics: *set_statics, instances };
+        let origin = Origin {
+            folder: &started_in,
+            config: self.config_path,
+            set_statics: *set_statics,
+            instances,
+            allow_calls: &self.arguments.allow_calls,
+        };
         let formats: Vec<_> = emit.iter().map(|format| (*format).into()).collect();
         let folder = self.folder.path();
         let place = if *replace { folder.to_owned() } else { branchwise_report::place_of(folder, files, is_cut) };

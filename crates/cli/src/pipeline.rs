@@ -85,12 +85,16 @@ impl Workshop {
         // What the user declares of the results of a function is declared of a stub.
         let mut provided = member.neighbours.provided_to(member.index);
         provided.retain(|name| !config.stub_results.contains_key(name));
+        // The library provides what may run.
+        let allowed = config.allowed_calls();
+        provided.extend(allowed.iter().cloned());
         let mut unit = match self.relations {
             true => branchwise_frontend::analyse_relations(&self.toolchain, &source, &config.declarations(), &provided)
                 .map_err(|error| frontend_error(&error))?,
             false => analyse(&self.toolchain, source, &config.declarations(), &provided)?,
         };
         unit.map.stub_results = config.stub_results.clone();
+        unit.map.allowed_calls = allowed;
         let folder =
             tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
         let bitcode = folder.path().join("unit.bc");

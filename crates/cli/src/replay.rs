@@ -65,7 +65,7 @@ struct Row {
 fn replay_file(workshop: &Workshop, file: &StoredFile, member: Member<'_>) -> Result<Vec<Row>, CliError> {
     let source = file.folder.join(&file.source);
     enter(&file.folder)?;
-    let config = Config::read(file.config.as_deref())?;
+    let config = Config::read(file.config.as_deref())?.with_allowed_calls(&file.allow_calls);
     let path = existing(&source, &file.source);
     let source = Source { path, flags: &file.flags, set_statics: file.set_statics, instances: &file.instances };
     let loaded = workshop.load(source, &config, member)?;

@@ -737,6 +737,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let plain = format!("{}{}{}{}{drivers}", job.include(), job.headers, job.prelude(), self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
         self.map.closed_functions = closed_functions(&self.map);
+        self.map.opens_files = job.language == Language::Cpp && job.preprocessed.contains("class basic_filebuf");
         self.map.nameable_classes = observers::nameable(self.classes);
         self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;

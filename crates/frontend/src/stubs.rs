@@ -305,7 +305,12 @@ impl Writer<'_, '_> {
             let origin = FeedOrigin::StubResult { function: owner.name.clone() };
             let feed = self.feed(owner.called.clone(), fed.type_id, origin);
             let declared = &fed.written_as.declared;
-            let _ = writeln!(body, "  {declared} __bw_r; __bw_feed(&__bw_r, {feed}, sizeof __bw_r); return __bw_r;");
+            let failed = match library::fails_with_all_ones(&owner.name) {
+                true => format!("if (!__bw_r) return ({declared})-1l; "),
+                false => String::new(),
+            };
+            let ask = format!("{declared} __bw_r; __bw_feed(&__bw_r, {feed}, sizeof __bw_r)");
+            let _ = writeln!(body, "  {ask}; {failed}return __bw_r;");
         }
         body
     }

@@ -54,13 +54,16 @@ pub(crate) fn replay(
     Ok(Replays { replayed: replayed.into_iter().map(|(_, replayed)| replayed).collect(), left_out })
 }
 
+/// Attempts that ran, with their places in the order of the search.
+type Numbered = Vec<(usize, Replayed)>;
+
 /// Runs what is predicted to end, and says which goals were left out.
 fn run_ended(
     harness: &mut Harness,
     mut ended: Vec<(usize, Attempt)>,
     ledger: &Ledger,
     deadline: Deadline,
-) -> Result<(Vec<(usize, Replayed)>, BTreeSet<GoalId>), ReplayError> {
+) -> Result<(Numbered, BTreeSet<GoalId>), ReplayError> {
     if !deadline.is_limited() {
         return Ok((run(harness, ended, ledger)?, BTreeSet::new()));
     }

@@ -33,6 +33,10 @@ pub struct Map {
     pub domains: BTreeMap<FunctionId, Domain>,
     /// What stubs may return, by the name of the function that they stand for.
     pub stub_results: BTreeMap<String, ResultDomain>,
+    /// Functions that act on the world and that the user allows to run.
+    pub allowed_calls: BTreeSet<String>,
+    /// The unit has streams of C++ that open files by their names.
+    pub opens_files: bool,
     /// Variables that the unit declares and no file defines.
     pub undefined_variables: Vec<UndefinedVariable>,
     /// Functions of the C library that the unit calls and that never call a function of the unit.

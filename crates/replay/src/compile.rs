@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use branchwise_program::library::{self, Native, Row};
+use branchwise_program::library::{self, Native, readable};
 use branchwise_program::map::{Language, Map};
 use branchwise_program::usage::ONLY_NATIVE;
 
@@ -89,14 +89,14 @@ pub(crate) fn build_sanitized(
     sanitizers: Sanitizers,
     folder: &Path,
 ) -> Result<PathBuf, ReplayError> {
-    let LaterSources { marked, flags, language, drivers, others, .. } = sources;
+    let LaterSources { marked, flags, language, drivers, others, allowed, .. } = sources;
     let added = match sanitizers {
         Sanitizers::Usual => SANITIZER_FLAGS,
         Sanitizers::Memory => MEMORY_SANITIZER_FLAGS,
         Sanitizers::Leaks => LEAK_SANITIZER_FLAGS,
     };
     let flags: Vec<String> = flags.iter().cloned().chain(added.map(String::from)).collect();
-    let map = Map::default();
+    let map = Map { allowed_calls: allowed.clone(), ..Map::default() };
     let sources = Sources { marked, plain: "", flags: &flags, language: *language, map: &map, others };
     let variant = Variant { tools, sources: &sources, drivers, folder, kind: Kind::Sanitized(sanitizers) };
     Ok(variant.build()?.executable)
@@ -104,8 +104,8 @@ pub(crate) fn build_sanitized(
 
 /// The plain text without counters of coverage, for counting instructions.
 pub(crate) fn build_counting(tools: &Tools, sources: &LaterSources, folder: &Path) -> Result<PathBuf, ReplayError> {
-    let LaterSources { marked, plain, flags, language, drivers, others } = sources;
-    let map = Map::default();
+    let LaterSources { marked, plain, flags, language, drivers, others, allowed } = sources;
+    let map = Map { allowed_calls: allowed.clone(), ..Map::default() };
     let sources = Sources { marked, plain, flags, language: *language, map: &map, others };
     Ok(Variant { tools, sources: &sources, drivers, folder, kind: Kind::Counting }.build()?.executable)
 }
@@ -152,8 +152,9 @@ impl Variant<'_> {
 
     /// Returns the name of the executable in the cache: everything that it is made from.
     fn key(self) -> Key {
-        let Sources { marked, plain, flags, language, others, .. } = *self.sources;
-        let key = KeyBuilder::new("harness 1").with(self.name()).with(format!("{language:?}"));
+        let Sources { marked, plain, flags, language, others, map } = *self.sources;
+        let key = KeyBuilder::new("harness").with(env!("HOW_HARNESSES_ARE_BUILT")).with_all(&map.allowed_calls);
+        let key = key.with(self.name()).with(format!("{language:?}"));
         let key = key.with(marked).with(plain).with_all(flags).with_all(self.drivers).with(self.runtime());
         let tools = [&self.tools.clang, &self.tools.objcopy].map(PathBuf::as_path);
         let key = tools.into_iter().fold(key, KeyBuilder::with_installed).with_sources_of(marked);
@@ -252,7 +253,7 @@ impl Variant<'_> {
         let defined: BTreeSet<String> = parts.iter().flat_map(Part::defined).collect();
         for (index, part) in parts.iter().enumerate() {
             let names = self.folder.join(format!("{}-symbols-{index}.txt", self.name()));
-            write(&names, part.renamings(&defined))?;
+            write(&names, part.renamings(&defined, &self.sources.map.allowed_calls))?;
             let mut command = Command::new(&self.tools.objcopy);
             command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(&part.object);
             // The runtime calls them in the test's own process.
@@ -381,8 +382,9 @@ impl<'a> Part<'a> {
         self.symbols.defined.iter().map(|name| self.renamed.get(name).unwrap_or(name).clone())
     }
 
-    /// Lines `OLD NEW` as llvm-objcopy reads them. `defined`: what any of the files defines.
-    fn renamings(&self, defined: &BTreeSet<String>) -> String {
+    /// Lines `OLD NEW` as llvm-objcopy reads them. `defined`: what any of the files defines; `allowed`: functions that
+    /// act on the world and yet run.
+    fn renamings(&self, defined: &BTreeSet<String>, allowed: &BTreeSet<String>) -> String {
         let mut lines = String::new();
         let both = self.symbols.defined.iter().map(|name| (name, false));
         for (old, undefined) in both.chain(self.symbols.undefined.iter().map(|name| (name, true))) {
@@ -390,9 +392,12 @@ impl<'a> Part<'a> {
             // Reserved names are the compiler's (profile, sanitizers) or ours.
             if defined.contains(name) && !name.starts_with("__") {
                 lines.push_str(&format!("{old} __bw_user_{name}\n"));
-            } else if undefined && library::row(name).is_some_and(|row| row.native == Native::Harness) {
+            } else if undefined
+                && library::row(name).is_some_and(|row| row.native == Native::Harness)
+                && !allows(allowed, name)
+            {
                 lines.push_str(&format!("{old} __bw_{name}\n"));
-            } else if undefined && library::row(name).is_some_and(Row::is_worldly) {
+            } else if undefined && library::is_worldly(name) && !allows(allowed, name) {
                 lines.push_str(&format!("{old} {REFUSED}\n"));
             } else if old != name {
                 lines.push_str(&format!("{old} {name}\n"));
@@ -407,6 +412,11 @@ impl<'a> Part<'a> {
 fn is_list_of_constructors(section: &str) -> bool {
     let priority = section.strip_prefix(".init_array.").and_then(|number| number.parse::<u32>().ok());
     section == ".init_array" || priority.is_some_and(|priority| priority > 100)
+}
+
+/// Whether the user allows a function with this symbol to run.
+fn allows(allowed: &BTreeSet<String>, symbol: &str) -> bool {
+    allowed.contains(symbol) || !allowed.is_empty() && allowed.contains(&*readable(symbol))
 }
 
 fn compile(what: &'static str, command: &mut Command) -> Result<(), ReplayError> {

@@ -46,6 +46,8 @@ pub(crate) struct LaterSources {
     pub language: Language,
     pub drivers: Vec<String>,
     pub others: Vec<OtherObject>,
+    /// Functions that act on the world and yet run.
+    pub allowed: BTreeSet<String>,
 }
 
 impl Sanitizer {
@@ -54,7 +56,8 @@ impl Sanitizer {
         let Sources { marked, plain, flags, language, others, .. } = *sources;
         let (marked, plain) = (marked.to_owned(), plain.to_owned());
         let (flags, others) = (flags.to_vec(), others.to_vec());
-        let sources = LaterSources { marked, plain, flags, language, drivers, others };
+        let allowed = sources.map.allowed_calls.clone();
+        let sources = LaterSources { marked, plain, flags, language, drivers, others, allowed };
         Sanitizer { sources, usual: OnceLock::new(), memory: OnceLock::new(), leaks: OnceLock::new() }
     }
 

@@ -85,6 +85,8 @@ pub struct Origin<'a> {
     pub set_statics: bool,
     /// Instances of templates that were tested on their own.
     pub instances: &'a [String],
+    /// Functions that act on the world and yet ran.
+    pub allow_calls: &'a [String],
 }
 
 /// Writes everything into `folder`, which is made where it does not exist. Every file appears whole, and none before all are

@@ -34,6 +34,9 @@ pub struct StoredFile {
     /// Instances of templates that were tested on their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<String>,
+    /// Functions that act on the world and yet ran, beside those that the configuration names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_calls: Vec<String>,
     pub functions: Vec<StoredFunction>,
 }
 
@@ -175,6 +178,7 @@ fn stored_file(file: &FileReport, origin: Origin<'_>) -> StoredFile {
         config: origin.config.map(Path::to_owned),
         set_statics: origin.set_statics,
         instances: origin.instances.to_vec(),
+        allow_calls: origin.allow_calls.to_vec(),
         functions: functions.collect(),
     }
 }

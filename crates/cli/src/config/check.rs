@@ -1,7 +1,10 @@
 //! Whether the functions and inputs that the file names exist, and whether their types fit.
 
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
 use branchwise_program::TypeId;
-use branchwise_program::map::{Function, Map, Written};
+use branchwise_program::map::{Function, Map};
 use branchwise_program::types::{Type, TypeKind};
 use branchwise_report::did_you_mean;
 
@@ -23,11 +26,16 @@ impl Config {
                 }
             }
         }
+        let calls = maps.iter().flat_map(|map| map.functions.values()).flat_map(|function| &function.calls);
+        let called: BTreeSet<&str> = calls.filter_map(|call| call.callee.as_deref()).collect();
         for (name, domain) in &self.stub_results {
-            let calls = || maps.iter().flat_map(|map| map.functions.values()).flat_map(|function| &function.calls);
-            let called: Vec<&str> = calls().filter_map(|call| call.callee.as_deref()).collect();
-            if !called.contains(&name.as_str()) {
+            if !called.contains(name.as_str()) {
                 unused.push(unknown(name, &domain.written, "call of", called.iter().copied())?);
+            }
+        }
+        for (name, written) in &self.allowed_calls {
+            if !called.contains(name.as_str()) {
+                unused.push(unknown(name, written, "call of", called.iter().copied())?);
             }
         }
         Ok(unused)
@@ -37,7 +45,7 @@ impl Config {
 /// An error where a known name is so near that it must be meant; a remark otherwise.
 fn unknown<'a>(
     name: &str,
-    written: &Written,
+    written: &impl Display,
     what: &str,
     known: impl Iterator<Item = &'a str>,
 ) -> Result<String, CliError> {

@@ -3,7 +3,7 @@
 mod check;
 mod read;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub struct Config {
     pub exclude: Vec<String>,
     functions: BTreeMap<String, FunctionConfig>,
     pub stub_results: BTreeMap<String, ResultDomain>,
+    /// Functions that run although they act on the world, and where each is named.
+    allowed_calls: BTreeMap<String, String>,
 }
 
 /// What a function may spend.
@@ -98,7 +100,19 @@ impl Config {
 
     /// Whether it speaks of functions that some file must have.
     pub fn names_functions(&self) -> bool {
-        !self.functions.is_empty() || !self.stub_results.is_empty()
+        !self.functions.is_empty() || !self.stub_results.is_empty() || !self.allowed_calls.is_empty()
+    }
+
+    /// Lets these functions run, too.
+    pub fn with_allowed_calls(mut self, names: &[String]) -> Self {
+        let allowed = names.iter().map(|name| (name.clone(), "--allow-calls".to_owned()));
+        self.allowed_calls.extend(allowed);
+        self
+    }
+
+    /// Functions that run although they act on the world.
+    pub fn allowed_calls(&self) -> BTreeSet<String> {
+        self.allowed_calls.keys().cloned().collect()
     }
 
     /// The settings of single functions.

@@ -212,6 +212,9 @@ pub fn help_of_generate() {
                   --malloc-may-fail
                       Let calls of malloc() and its like also fail, each as the test says
 
+                  --allow-calls <NAME>
+                      Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all', instead of returning what the test says; several are set apart by commas
+
                   --require <PERCENT>
                       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
 
@@ -272,6 +275,7 @@ pub fn short_help_of_generate() {
                   --private                 Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
                   --instance <INSTANCE>     Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
                   --malloc-may-fail         Let calls of malloc() and its like also fail, each as the test says
+                  --allow-calls <NAME>      Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all', instead of returning what the test says; several are set apart by commas
                   --require <PERCENT>       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
                   --json                    Print one JSON object on standard output instead of the table
               -q, --quiet                   Print nothing but errors (and the JSON object, with --json)

@@ -21,6 +21,7 @@ mod fixtures;
 mod float_equalities;
 mod induction;
 mod kept;
+mod limits;
 mod paths;
 mod programs;
 mod projects;
@@ -191,6 +192,14 @@ fn named_tests() -> Vec<Trial> {
             a_full_disk_loses_nothing
             temporary_folders_without_an_owner_go_and_nothing_else
         }
+        limits {
+            an_input_followed_beyond_the_bounds_may_be_varied_where_it_does_not_return
+            constructor_functions_are_called_however_they_are_listed
+            a_constructor_function_that_asks_for_the_arguments_of_the_program_is_not_supported_by_name
+            arrays_may_get_their_length_late_or_never
+            overloaded_functions_in_c_are_named_and_the_others_tested
+            goals_whose_inputs_were_not_run_for_lack_of_time_are_unknown_and_say_so
+        }
         paths {
             a_path_through_calls_and_arrays_gets_a_test_within_the_domains
             a_path_that_no_input_takes_names_its_shortest_prefix
@@ -230,6 +239,10 @@ fn named_tests() -> Vec<Trial> {
             what_was_not_answered_is_asked_again
         }
         world {
+            no_function_of_cpp_touches_a_canary
+            values_of_the_machine_are_never_expected
+            files_that_are_linked_touch_no_canary
+            an_allowed_call_runs_and_others_do_not
             no_function_of_c_touches_a_canary
         }
     }

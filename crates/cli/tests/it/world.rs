@@ -240,3 +240,123 @@ pub fn no_function_of_c_touches_a_canary() {
     let (covered, goals) = covered(&json, "other");
     assert_eq!((covered, goals), (3, 4));
 }
+
+/// Statements of C++ that touch a canary.
+const CPP_ACTS: [&str; 13] = [
+    "std::ofstream f(FILE_NAME); if (!f) return 1; f << \"x\"; f.close(); return f.good();",
+    "std::ofstream f(NEW, std::ios::app); f << \"x\" << std::endl; return f.good() ? 2 : 3;",
+    "std::fstream f; f.open(NEW, std::ios::out); return f.is_open();",
+    "std::ifstream f(FILE_NAME); int c = f.get(); return c == 'c';",
+    "return std::remove(FILE_NAME);",
+    "return std::rename(FILE_NAME, NEW);",
+    "return std::system(\"rm \" FILE_NAME);",
+    "std::FILE *f = std::fopen(NEW, \"w\"); if (!f) return 1; return std::fclose(f);",
+    "return unlink(FILE_NAME);",
+    "return std::filesystem::remove_all(DIR) > 0;",
+    "std::filesystem::create_directory(NEW); return 0;",
+    "std::filesystem::copy_file(FILE_NAME, NEW); return 0;",
+    "int n = 0; std::thread t([&n] { unlink(FILE_NAME); n = 1; }); t.join(); return n;",
+];
+
+pub fn no_function_of_cpp_touches_a_canary() {
+    let mut canaries = Canaries::new();
+    let mut text =
+        "#include <chrono>\n#include <cstdio>\n#include <cstdlib>\n#include <filesystem>\n#include <fstream>\n\
+                    #include <thread>\n#include <unistd.h>\n"
+            .to_owned();
+    text += &canaries.definitions();
+    for (index, act) in CPP_ACTS.iter().enumerate() {
+        text += &format!("static int act_{index}() {{ {act} }}\n");
+        text += &format!("int f_{index}(int x) {{ if (x > 3 && act_{index}() == 0) return 1; return 0; }}\n");
+    }
+    text += "long now(int x) { if (x < 3) return 1; return std::chrono::system_clock::now().time_since_epoch().count(); }\n";
+    let json = exercised("unit.cpp", &text, &["clang++-19", "g++"], &mut canaries);
+    assert_eq!(json["replay"]["disagreements"].as_array().map(Vec::len), Some(0), "{:#}", json["replay"]);
+    for (index, act) in CPP_ACTS.iter().enumerate() {
+        let (covered, goals) = covered(&json, &format!("f_{index}"));
+        // What is behind a call of the shared library is open, and what needs a file to read.
+        let least = if act.contains("std::filesystem") || act.contains("std::thread") { 2 } else { goals - 1 };
+        assert!(covered >= least, "{covered} of {goals} outcomes: {act}");
+    }
+    assert_eq!(covered(&json, "now"), (2, 2));
+}
+
+pub fn values_of_the_machine_are_never_expected() {
+    let mut canaries = Canaries::new();
+    let text = "#include <stdlib.h>\n#include <sys/stat.h>\n#include <sys/utsname.h>\n#include <time.h>\n#include <unistd.h>\n\
+        long f_0(void) { return time(0); }\nlong f_1(void) { return getpid(); }\nchar *f_2(void) { return getenv(\"HOME\"); }\n\
+        long f_3(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return t.tv_nsec; }\n\
+        long f_4(void) { struct stat s; return stat(\"/\", &s) ? -1 : (long)s.st_ino; }\n\
+        int f_5(void) { struct utsname u; uname(&u); return u.sysname[0]; }\nlong f_6(void) { return sysconf(_SC_PAGESIZE); }\n\
+        int f_7(void) { char n[64]; gethostname(n, sizeof n); return n[0]; }\nlong f_8(void) { return (long)clock() + rand(); }\n";
+    let json = exercised("unit.c", text, &["clang-19", "gcc"], &mut canaries);
+    for function in json["functions"].as_array().expect("functions") {
+        for test in function["tests"].as_array().expect("tests") {
+            let result = &test["observed"]["result"];
+            let chosen = result.is_null() || result == 0 || result == -1 || result == "NULL";
+            assert!(chosen, "{}: {result}", function["name"]);
+        }
+    }
+}
+
+pub fn files_that_are_linked_touch_no_canary() {
+    let mut canaries = Canaries::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let unit = "#include <stdio.h>\nint help(int x);\nint made(int x);\n\
+                int f(int x) { if (x > 3 && help(x) == 0) return 1; return 0; }\n\
+                int g(int x) { if (x > 3 && made(x) == 0) return 1; return x == 2 && remove(\"x\") == 0; }\n";
+    let other = "#include <stdio.h>\n#include <unistd.h>\n".to_owned()
+        + &canaries.definitions()
+        + "int help(int x) { return x > 9 ? unlink(FILE_NAME) : remove(FILE_NAME); }\n\
+           int made(int x) { FILE *f = fopen(NEW, \"w\"); if (!f) return x; return fclose(f); }\n";
+    fs::write(folder.path().join("unit.c"), unit).expect("a writable folder");
+    fs::write(folder.path().join("other.c"), other).expect("a writable folder");
+    let run = branchwise(&["generate", "unit.c", "other.c", "--steps", "60", "--json", "--out", "out"], folder.path());
+    let json = run.json().unwrap_or_else(|error| panic!("{error}"));
+    canaries.assert_untouched("generate");
+    assert_eq!(branchwise(&["replay", "out"], folder.path()).status, Some(0));
+    canaries.assert_untouched("replay");
+    let (tests, other) = (folder.path().join("out/unit_test.c"), folder.path().join("other.c"));
+    compiled_and_run("gcc", &tests, &[&other.display().to_string()], folder.path());
+    canaries.assert_untouched("gcc");
+    // The other file shares the stub of remove(); its fopen() is not supported.
+    assert_eq!((covered(&json, "f"), covered(&json, "g")), ((4, 4), (6, 8)));
+}
+
+pub fn an_allowed_call_runs_and_others_do_not() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = "#include <stdio.h>\n#include <unistd.h>\n\
+                int f(int x) { if (x > 3) { FILE *file = fopen(\"made\", \"w\"); if (file) fclose(file); }\n\
+                if (access(\"/\", F_OK) == 0) return 1; return 0; }\n";
+    fs::write(folder.path().join("unit.c"), text).expect("a writable folder");
+    let generate = |more: &[&str]| {
+        let run = branchwise(
+            &[&["generate", "unit.c", "--steps", "50", "--json", "--out", "out"], more].concat(),
+            folder.path(),
+        );
+        let emitted = fs::read_to_string(folder.path().join("out/unit_test.c")).unwrap_or_default();
+        (run, emitted)
+    };
+    let (run, emitted) = generate(&[]);
+    assert!(
+        run.json().is_ok() && emitted.contains("branchwise_stub_fopen") && emitted.contains("branchwise_stub_access")
+    );
+    let (run, emitted) = generate(&["--allow-calls", "access,fopen"]);
+    assert!(run.json().is_ok() && !emitted.contains("branchwise_stub_"), "{}{emitted}", run.errors);
+    // The folder of the test has no such file: the call is real, natively, and nothing is concluded from it.
+    assert!(emitted.contains("assert(result == 1)"), "{emitted}");
+    let again = branchwise(&["replay", "out"], folder.path());
+    assert_eq!(again.status, Some(0), "{}", again.errors);
+    let (run, _) = generate(&["--allow-calls", "acess"]);
+    assert_eq!(run.status, Some(3));
+    assert!(
+        run.errors.contains("no call of 'acess'") && run.errors.contains("did you mean 'access'?"),
+        "{}",
+        run.errors
+    );
+    fs::write(folder.path().join("branchwise.toml"), "allow_calls = [\"access\"]\n").expect("a writable folder");
+    let (run, emitted) = generate(&[]);
+    assert!(
+        run.json().is_ok() && !emitted.contains("branchwise_stub_access") && emitted.contains("branchwise_stub_fopen")
+    );
+}

@@ -24,6 +24,8 @@ const CPP_BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models_cpp.
 const STD_BITCODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/models_std.bc"));
 /// What only drivers of C++ call.
 const CPP_SIGN: &CStr = c"__bw_start";
+/// What only the models of streams of C++ call.
+const OPEN_FILE: &str = "__bw_open_file";
 /// The attribute by which a model is recognised after linking.
 const MODEL: &str = "branchwise-model";
 
@@ -64,7 +66,9 @@ pub(super) fn link(module: &Module<'_>) -> Result<(), String> {
     // SAFETY: the module is alive; the names are those of its own functions.
     let asked = unsafe {
         functions(LLVMGetFirstFunction(user))
-            .any(|function| LLVMIsDeclaration(function) != 0 && is_modelled(&name_of(function)))
+            .filter(|&function| LLVMIsDeclaration(function) != 0)
+            .map(|function| name_of(function))
+            .any(|name| is_modelled(&name) || name == OPEN_FILE)
     };
     if asked { link_models(user, BITCODE) } else { Ok(()) }
 }
@@ -103,7 +107,8 @@ unsafe fn prepare(models: LLVMModuleRef, user: LLVMModuleRef) {
             LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, mark);
             let name = name_of(function);
             // What the lowering asks for by name is needed although nothing refers to it yet.
-            if LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage && !name.starts_with("__bw_") {
+            let asked_for = name.starts_with("__bw_") && name != OPEN_FILE;
+            if LLVMGetLinkage(function) != LLVMLinkage::LLVMInternalLinkage && !asked_for {
                 LLVMSetLinkage(function, LLVMLinkage::LLVMLinkOnceAnyLinkage);
             }
             if is_taken(user, &name) {

@@ -289,18 +289,18 @@ rows! {
     login_tty              Stub     Stub    Returns          Acts  Yes;
     vhangup                Stub     Stub    Returns          Acts  Yes;
     // Memory of files
-    mmap                   Stub     Stub    Returns          Acts  Yes;
-    mmap64                 Stub     Stub    Returns          Acts  Yes;
+    mmap                   Stub     Stub    Returns          Acts  AllOnes;
+    mmap64                 Stub     Stub    Returns          Acts  AllOnes;
     remap_file_pages       Stub     Stub    Returns          Acts  Yes;
     shm_open               Stub     Stub    Returns          Acts  Yes;
     shm_unlink             Stub     Stub    Returns          Acts  Yes;
-    shmat                  Stub     Stub    Returns          Acts  Yes;
+    shmat                  Stub     Stub    Returns          Acts  AllOnes;
     shmctl                 Stub     Stub    Returns          Acts  Yes;
     shmget                 Stub     Stub    Returns          Acts  Yes;
     process_madvise        Stub     Stub    Returns          Acts  Yes;
     process_mrelease       Stub     Stub    Returns          Acts  Yes;
     munmap                 Stub     Stub    Returns          No    Yes;
-    mremap                 Stub     Stub    Returns          No    Yes;
+    mremap                 Stub     Stub    Returns          No    AllOnes;
     mprotect               Stub     Stub    Returns          No    Yes;
     msync                  Stub     Stub    Returns          No    Yes;
     madvise                Stub     Stub    Returns          No    Yes;

@@ -85,7 +85,7 @@ rows! {
     malloc_stats            Stub     Stub    Returns          Reads Yes;
     malloc_info             Stub     Stub    Returns          Reads Yes;
     brk                     Stub     Stub    Returns          No    Yes;
-    sbrk                    Stub     Stub    Returns          No    Yes;
+    sbrk                    Stub     Stub    Returns          No    AllOnes;
     // Order and search
     bsearch                 Code     Library CallsBack        No    No;
     qsort                   Code     Library CallsBack        No    No;

@@ -11,6 +11,7 @@ use branchwise_replay::{Blob, TestCase};
 
 use super::allocations;
 use super::declare::named;
+use super::needs::SYMBOLS;
 use crate::file_report::FileReport;
 
 /// What generated names begin with in the map; emitted code is read by people.
@@ -84,6 +85,10 @@ pub fn definitions(file: &FileReport) -> String {
     let map = file.map;
     let stubs = defined(file);
     let mut text = if has_feeds(file) { FEED.to_owned() } else { String::new() };
+    // Other files may have streams, too.
+    if (map.opens_files || file.is_cpp() && !file.linked.is_empty()) && !map.allowed_calls.contains("fopen64") {
+        text += FILES;
+    }
     let has = |wanted: &dyn Fn(&StubParameter) -> bool| stubs.iter().any(|stub| stub.parameters.iter().any(wanted));
     if has(&|parameter| parameter.buffer) {
         text += FILL;
@@ -94,11 +99,33 @@ pub fn definitions(file: &FileReport) -> String {
     text += &allocations::definitions(file);
     text += &ends(&stubs);
     text.extend(stubs.iter().map(|stub| definition(map, stub)));
+    text += &for_linked_files(file, &stubs);
     for class in used_classes(file) {
         text += &format!("\n/* A {} whose methods return what a test lists. */\n", class.base);
         text += &class.definition.replace(GENERATED, EMITTED);
     }
     text
+}
+
+/// Lets linked files call the stubs of library functions by their usual names, as they do natively. The tests' own
+/// helpers keep the functions that they need.
+fn for_linked_files(file: &FileReport, stubs: &[&Stub]) -> String {
+    let shared = |stub: &&&Stub| {
+        let renamed = !is_generated(stub) && !stub.internal && stub.symbol == stub.name;
+        renamed && is_of_library(stub) && !SYMBOLS.contains(&stub.name.as_str())
+    };
+    let alias = |stub: &&Stub| {
+        let name = &stub.name;
+        format!("__asm__(\".globl {name}\\n.set {name}, branchwise_stub_{name}\");\n")
+    };
+    let lines: String = match file.linked.is_empty() {
+        true => String::new(),
+        false => stubs.iter().filter(shared).map(alias).collect(),
+    };
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\n/* The files that the tests are linked with call the same. */\n{lines}"),
+    }
 }
 
 /// Generated classes of which tests may make objects.
@@ -169,6 +196,22 @@ static void branchwise_fill(struct branchwise_feed *feed, void *into, size_t siz
     branchwise_take(feed, taken, sizeof taken);
     for (at = 0; at < size; at++)
         to[at] = at < sizeof taken ? taken[at] : 0;
+}
+";
+
+/// Defined by the name by which the library of C++ calls it.
+const FILES: &str = "
+/* Files that streams open by name: none is there to read, and what is written goes nowhere. */
+extern \"C\" int branchwise_open(const char *name, int flags, ...) __asm__(\"open\");
+extern \"C\" struct _IO_FILE *branchwise_stream_of(int descriptor, const char *mode) __asm__(\"fdopen\");
+extern \"C\" int *branchwise_errno(void) __asm__(\"__errno_location\");
+extern \"C\" struct _IO_FILE *branchwise_fopen(const char *name, const char *mode) __asm__(\"fopen64\");
+struct _IO_FILE *branchwise_fopen(const char *name, const char *mode)
+{
+    if (*mode != 'r' && *name)
+        return branchwise_stream_of(branchwise_open(\"/dev/null\", 1 /* to write */), \"w\");
+    *branchwise_errno() = 2 /* no such file */;
+    return 0;
 }
 ";
 
@@ -299,7 +342,10 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
             FeedOrigin::StubResult { .. } => {
                 let result = result_name(stub);
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));
-                lines.push(format!("return {result};"));
+                lines.push(match library::fails_with_all_ones(&stub.name) {
+                    true => format!("return {result} ? {result} : ({})-1l;", stub.result),
+                    false => format!("return {result};"),
+                });
             }
         }
     }

@@ -146,7 +146,8 @@ fn a_stored_suite_comes_back_as_it_was() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("new/folder");
     let formats = [EmitFormat::GoogleTest, EmitFormat::Plain];
-    let origin = Origin { folder: Path::new("/started"), config: None, set_statics: false, instances: &[] };
+    let origin =
+        Origin { folder: Path::new("/started"), config: None, set_statics: false, instances: &[], allow_calls: &[] };
     let written = write_suite(&out, origin, &[unit.file_report()], &formats).expect("writable");
     let names: Vec<_> = written.tests.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert_eq!(names, ["kinds_test.c", "kinds_gtest.c", "kinds_gtest.cpp"]);

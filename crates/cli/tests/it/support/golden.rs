@@ -164,9 +164,19 @@ fn texts(folder: &Path) -> String {
     let mut texts = String::new();
     for file in files {
         let text = fs::read_to_string(&file).unwrap_or_default();
+        let text = if file_name(&file) == "report.json" { of_any_machine(&text) } else { text };
         texts += &format!("== {}\n{}", file_name(&file), timeless(&text, folder));
     }
     texts
+}
+
+/// Returns a report without the compiler's version and the layers of confinement, which are those of one machine.
+fn of_any_machine(report: &str) -> String {
+    let Ok(mut report) = serde_json::from_str::<Json>(report) else { return report.to_owned() };
+    if let Some(replay) = report["replay"].as_object_mut() {
+        replay.retain(|key, _| key != "compiler" && key != "sandbox");
+    }
+    format!("{report:#}")
 }
 
 /// The text without times, and without the folders of this machine.

