@@ -224,6 +224,16 @@ pub fn help_of_generate() {
               -q, --quiet
                       Print nothing but errors (and the JSON object, with --json)
 
+                  --sandbox <MODE>
+                      How tests are confined when they run here (docs/reliability.md)
+
+                      Possible values:
+                      - require: Only with Landlock and seccomp, without which guarantees do not hold
+                      - auto:    With the best that the machine has
+                      - off:     Not at all: tests may do what you may
+
+                      [default: auto]
+
               -h, --help
                       Print help (see a summary with '-h')
             ---- exit status 0
@@ -279,6 +289,7 @@ pub fn short_help_of_generate() {
                   --require <PERCENT>       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
                   --json                    Print one JSON object on standard output instead of the table
               -q, --quiet                   Print nothing but errors (and the JSON object, with --json)
+                  --sandbox <MODE>          How tests are confined when they run here (docs/reliability.md) [default: auto] [possible values: require, auto, off]
               -h, --help                    Print help (see more with '--help')
             ---- exit status 0
         "#]],
@@ -319,19 +330,20 @@ pub fn help_of_replay() {
     check(
         &["replay", "-h"],
         expect![[r#"
-        ---- stdout
-        Run a generated suite again and measure it
+            ---- stdout
+            Run a generated suite again and measure it
 
-        Usage: branchwise replay [OPTIONS] <DIR>
+            Usage: branchwise replay [OPTIONS] <DIR>
 
-        Arguments:
-          <DIR>  A folder that `branchwise generate --out` wrote
+            Arguments:
+              <DIR>  A folder that `branchwise generate --out` wrote
 
-        Options:
-              --json  Print one JSON object
-          -h, --help  Print help
-        ---- exit status 0
-    "#]],
+            Options:
+                  --json            Print one JSON object
+                  --sandbox <MODE>  How tests are confined when they run here (docs/reliability.md) [default: auto] [possible values: require, auto, off]
+              -h, --help            Print help (see more with '--help')
+            ---- exit status 0
+        "#]],
     );
 }
 

@@ -25,6 +25,7 @@ mod limits;
 mod paths;
 mod programs;
 mod projects;
+mod sandbox;
 mod support;
 mod trees;
 mod united;
@@ -223,6 +224,12 @@ fn named_tests() -> Vec<Trial> {
             the_time_limit_holds_within_one_path
             files_given_together_are_linked
             files_of_cpp_given_together_are_linked
+        }
+        sandbox {
+            programs_of_cpp_are_held_back
+            constructors_and_handlers_at_the_end_are_held_back
+            a_summary_speaks_of_confinement_only_where_it_is_off
+            doctor_has_a_line_for_each_layer
         }
         trees {
             figure_6

