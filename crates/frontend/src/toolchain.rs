@@ -38,7 +38,9 @@ impl Toolchain {
         make: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let (Some(cache), Some(folder)) = (&self.cache, file.parent()) else { return make() };
-        let key = key.with_installed(&self.clang).finish();
+        // What the compiler makes has the names of files as they are seen from here.
+        let here = std::env::current_dir().unwrap_or_default();
+        let key = key.with(here.as_os_str().as_encoded_bytes()).with_installed(&self.clang).finish();
         if !cache.fetch(&key, folder) {
             make()?;
             cache.store(&key, &[file.to_owned()]);

@@ -155,6 +155,8 @@ impl Variant<'_> {
         let Sources { marked, plain, flags, language, others, map } = *self.sources;
         let key = KeyBuilder::new("harness").with(env!("HOW_HARNESSES_ARE_BUILT")).with_all(&map.allowed_calls);
         let key = key.with(self.name()).with(format!("{language:?}"));
+        let here = std::env::current_dir().unwrap_or_default();
+        let key = key.with(here.as_os_str().as_encoded_bytes());
         let key = key.with(marked).with(plain).with_all(flags).with_all(self.drivers).with(self.runtime());
         let tools = [&self.tools.clang, &self.tools.objcopy].map(PathBuf::as_path);
         let key = tools.into_iter().fold(key, KeyBuilder::with_installed).with_sources_of(marked);

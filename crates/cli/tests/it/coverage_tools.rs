@@ -2,6 +2,7 @@
 //! programs that combine conditions: MC/DC against llvm-cov, the outcomes of conditions against gcov (C only: C++ has branches
 //! for exceptions).
 
+use crate::support::case;
 use crate::support::fixture;
 use crate::support::share;
 use crate::support::tool;
@@ -208,7 +209,7 @@ static ALL: Mutex<Option<Compared>> = Mutex::new(None);
 pub fn cases() -> Vec<Trial> {
     let name = |path: &Path| format!("coverage_tools::{}", fixture::file_name(path));
     let chosen = programs().into_iter().filter(|path| share::has_turn(&name(path), PERIOD));
-    chosen.map(|path| Trial::test(name(&path), move || decisions_are_what_other_tools_say(&path))).collect()
+    chosen.map(|path| case::case(name(&path), move || decisions_are_what_other_tools_say(&path))).collect()
 }
 
 fn decisions_are_what_other_tools_say(path: &Path) -> Result<(), Failed> {

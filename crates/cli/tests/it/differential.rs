@@ -36,7 +36,7 @@ pub fn cases() -> Vec<Trial> {
     let of = |kind: &'static str, [in_a_run, in_a_soak]: [u64; 2], check: fn(u64) -> Vec<String>| {
         share::seeds(in_a_run, in_a_soak).map(move |seed| {
             let name = format!("differential::{kind}_{seed}");
-            Trial::test(name, move || case::result(check(seed)))
+            case::case(name, move || case::result(check(seed)))
         })
     };
     of("csmith_means_what_it_does_natively", CSMITH_PROGRAMS, csmith_differences)

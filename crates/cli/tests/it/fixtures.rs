@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Trial> {
     paths.retain(|path| is_c(path) || is_cpp(path));
     paths.sort_by_key(|path| (is_c(path), path.clone()));
     let trial =
-        |path: PathBuf| Trial::test(format!("fixtures::{}", file_name(&path)), move || case::result(everything(&path)));
+        |path: PathBuf| case::case(format!("fixtures::{}", file_name(&path)), move || case::result(everything(&path)));
     paths.into_iter().map(trial).collect()
 }
 

@@ -35,12 +35,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use support::{facts, golden, random_inputs, share};
+use support::{case, facts, golden, random_inputs, share};
 
 /// Lists tests by module; one that is missing here is unused code, which the compiler reports.
 macro_rules! tests {
     ($($module:ident { $($test:ident)* })*) => {
-        vec![$($(Trial::test(concat!(stringify!($module), "::", stringify!($test)), || {
+        vec![$($(case::case(concat!(stringify!($module), "::", stringify!($test)), || {
             $module::$test();
             Ok(())
         })),*),*]
@@ -274,6 +274,9 @@ fn main() -> ExitCode {
         && !arguments.list
         && !arguments.exact;
     let conclusion = libtest_mimic::run(&arguments, trials);
+    if conclusion.num_passed > 100 {
+        println!("the slowest cases:\n{}", case::slowest().join("\n"));
+    }
     if let Some((facts, texts)) = golden::finish() {
         println!("golden: facts {facts}, texts {texts}");
     }

@@ -16,9 +16,8 @@ pub fn cases() -> Vec<Trial> {
     let entries = fs::read_dir(folder).expect("the folder of programs can be read").flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
-    let trial = |path: PathBuf| {
-        Trial::test(format!("programs::{}", file_name(&path)), move || case::result(differences(&path)))
-    };
+    let trial =
+        |path: PathBuf| case::case(format!("programs::{}", file_name(&path)), move || case::result(differences(&path)));
     paths.into_iter().map(trial).collect()
 }
 

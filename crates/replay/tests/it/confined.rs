@@ -304,8 +304,17 @@ fn memory_is_limited_also_with_sanitizers() {
 }
 
 #[test]
-fn a_constructor_that_does_not_end_is_an_error_and_no_wait() {
+fn a_constructor_that_does_not_end_is_stopped_like_a_test() {
     let code = "__attribute__((constructor)) static void begin(void) { for (;;) {} }
+        int f(int a) { return a; }";
+    let (mut harness, f) = harness_of(code, Limits { milliseconds: 10, ..Limits::default() });
+    assert_eq!(harness.run(&[case(f, vec![int(0)], vec![])]).unwrap()[0].end, NativeEnd::TimeLimit);
+}
+
+#[test]
+fn code_before_constructors_that_does_not_end_is_an_error_and_no_wait() {
+    let code = "static void begin(void) { for (;;) {} }
+        __attribute__((section(\".preinit_array\"), used)) static void (*const first)(void) = begin;
         int f(int a) { return a; }";
     let (mut harness, f) = harness_of(code, Limits { milliseconds: 10, ..Limits::default() });
     let error = harness.run(&[case(f, vec![int(0)], vec![])]).unwrap_err().to_string();
