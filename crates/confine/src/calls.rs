@@ -11,7 +11,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-use crate::layers::{Layers, TRUNCATING};
+use crate::layers::{Layers, SCOPES, TRUNCATING};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -239,6 +239,24 @@ const FCNTL: &[c_int] = &[
 const IOCTL: &[libc::Ioctl] =
     &[libc::TCGETS, libc::TIOCGWINSZ, libc::TIOCGPGRP, libc::FIONREAD, libc::FIONBIO, libc::FIOCLEX, libc::FIONCLEX];
 
+/// Calls that signal processes.
+const SIGNALS: &[c_long] =
+    &[libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo];
+
+/// Calls that change modes and owners of files, which Landlock does not guard.
+#[cfg(target_arch = "x86_64")]
+const PRETENDED: &[c_long] = &[
+    libc::SYS_chmod,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const PRETENDED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat];
+
 /// Calls whose arguments are in memory, where no filter can see them. Programs know what to do where they are missing.
 const ABSENT: &[c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
@@ -289,6 +307,30 @@ fn make_filters(truncates: bool, traces: bool) -> io::Result<Vec<BpfProgram>> {
         compiled(allowed, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)?,
         compiled(absent, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?,
     ])
+}
+
+/// Returns the filters of a tool, in the order in which they are set. It believes that it changes modes and owners of files, which
+/// linkers do with what they have made, and nothing is changed.
+pub(crate) fn tool_filters(layers: Layers) -> io::Result<&'static [BpfProgram]> {
+    static KEPT: [OnceLock<Vec<BpfProgram>>; 4] = [const { OnceLock::new() }; 4];
+    let truncates = layers.landlock == 0 || layers.landlock >= TRUNCATING;
+    let scoped = layers.landlock >= SCOPES;
+    let place = &KEPT[usize::from(truncates) * 2 + usize::from(scoped)];
+    kept(place, || make_tool_filters(truncates, scoped)).map(Vec::as_slice)
+}
+
+fn make_tool_filters(truncates: bool, scoped: bool) -> io::Result<Vec<BpfProgram>> {
+    let any = |calls: &[c_long]| -> Rules { calls.iter().map(|&call| (call, Vec::new())).collect() };
+    let others = || -> io::Result<Vec<SeccompRule>> { Ok(vec![rule(&[is_not(0, 0)])?]) };
+    // Without a scope of Landlock nothing tells others from itself. Who aborts then ends by another signal.
+    let mut refused = if scoped { Rules::new() } else { any(SIGNALS) };
+    refused.insert(libc::SYS_prlimit64, others()?);
+    refused.insert(libc::SYS_sched_setaffinity, others()?);
+    refused.insert(libc::SYS_setpriority, vec![rule(&[is_not(0, 0)])?, rule(&[is_not(1, 0)])?]);
+    let mut filters = make_filters(truncates, false)?;
+    filters.push(compiled(refused, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?);
+    filters.push(compiled(any(PRETENDED), SeccompAction::Allow, SeccompAction::Errno(0))?);
+    Ok(filters)
 }
 
 /// Truncates only what is opened for writing: opened otherwise, a file may be truncated that Landlock lets nobody write.

@@ -100,6 +100,14 @@ impl Launch<'_> {
 }
 
 impl Confinement {
+    /// Returns the limits that it sets beside those that the harness sets for itself.
+    pub(crate) fn limits(&self) -> Vec<(libc::__rlimit_resource_t, u64)> {
+        if self.layers.landlock == 0 && !self.layers.filter {
+            return Vec::new();
+        }
+        vec![(libc::RLIMIT_CORE, 0), (libc::RLIMIT_FSIZE, self.file_bytes)]
+    }
+
     /// Starts a program that is confined from its first instruction on. Returns it with what it writes.
     pub fn start(&self, launch: &Launch<'_>) -> io::Result<(Started, File)> {
         let rules = files::rules(self.layers, &self.files)?;

@@ -9,11 +9,11 @@ use landlock::{
     make_bitflags, path_beneath_rules,
 };
 
+use crate::layers::SCOPES;
 use crate::{Files, Layers};
 
-/// The first versions with rules for connections, and for signals and abstract sockets.
+/// The first version with rules for connections.
 const CONNECTIONS: u32 = 4;
-const SCOPES: u32 = 6;
 
 /// Returns a set of rules for `landlock_restrict_self`; nothing where there is no Landlock.
 pub(crate) fn rules(layers: Layers, files: &Files) -> io::Result<Option<OwnedFd>> {

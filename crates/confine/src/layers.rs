@@ -41,6 +41,8 @@ pub struct Layers {
 const LEAST_LANDLOCK: u32 = 2;
 /// The first version of Landlock that forbids truncating.
 pub(crate) const TRUNCATING: u32 = 3;
+/// The first version of Landlock that forbids signals to others, and abstract sockets of theirs.
+pub(crate) const SCOPES: u32 = 6;
 /// Landlock of Linux 6.1, which Debian 12 has.
 const OLD_LANDLOCK: u32 = 2;
 

@@ -12,11 +12,14 @@ use std::os::unix::ffi::OsStrExt;
 use libc::{c_int, c_long, c_ulong};
 use seccompiler::BpfProgram;
 
-use crate::{Confinement, Launch, TestDomain};
+use crate::tool::{ToolDomain, ToolLaunch, ToolPipes};
+use crate::{Confinement, Launch, Layers, TestDomain};
 
 const STACK_BYTES: usize = 1 << 17;
 /// `SECBIT_NOROOT` and `SECBIT_NOROOT_LOCKED`.
 const NO_PRIVILEGED_ROOT: c_int = 3;
+/// Version 3 of Linux's capabilities.
+const CAPABILITIES: u32 = 0x2008_0522;
 
 /// A started process. It is ended and reaped when this goes, with all that it has started where it is confined.
 #[derive(Debug)]
@@ -41,8 +44,8 @@ impl Started {
         }
     }
 
-    /// Waits until it has ended, and leaves it to be reaped.
-    fn wait_for_end(&self) {
+    /// Waits until it has ended, and leaves it to be reaped: until then nobody else gets its number.
+    pub fn wait_for_end(&self) {
         // SAFETY: the pointer is to a variable that lives until the call returns.
         unsafe {
             let mut info = std::mem::zeroed();
@@ -93,11 +96,38 @@ struct Plan<'a> {
     flags: c_int,
     /// Of user and group, where there are namespaces.
     maps: Option<[CString; 2]>,
+    /// It begins a group of processes, which is ended with it.
+    own_group: bool,
+    /// Its addresses are the same in every run.
+    fixed_addresses: bool,
     confined: bool,
-    file_bytes: u64,
+    /// The privileges that it keeps, as bits of Linux's capabilities.
+    privileges: u32,
+    limits: Vec<(libc::__rlimit_resource_t, u64)>,
     rules: Option<RawFd>,
     filters: Vec<libc::sock_fprog>,
     failure: Option<Failure>,
+}
+
+impl Plan<'_> {
+    /// Returns the plan of a process that tries only whether it can begin.
+    fn empty() -> Self {
+        Plan {
+            execute: None,
+            folder: None,
+            open: Vec::new(),
+            flags: 0,
+            maps: None,
+            own_group: false,
+            fixed_addresses: false,
+            confined: false,
+            privileges: 0,
+            limits: Vec::new(),
+            rules: None,
+            filters: Vec::new(),
+            failure: None,
+        }
+    }
 }
 
 /// Where it stopped and why.
@@ -127,30 +157,59 @@ pub(crate) fn start(
         open: opened(launch, &null, input.as_raw_fd()),
         flags,
         maps: if flags == 0 { None } else { Some(maps()?) },
+        own_group: true,
+        fixed_addresses: true,
         confined: layers.landlock > 0 || layers.filter,
-        file_bytes: confinement.file_bytes,
+        limits: confinement.limits(),
         rules: rules.as_ref().map(AsRawFd::as_raw_fd),
         filters: filters.iter().map(program_of).collect(),
-        failure: None,
+        ..Plan::empty()
     };
     Ok((begin(&mut plan)?, File::from(OwnedFd::from(output))))
+}
+
+/// Starts a tool; returns it with the other ends of what it reads and writes.
+pub(crate) fn start_tool(
+    launch: &ToolLaunch<'_>,
+    rules: Option<OwnedFd>,
+    filters: &[BpfProgram],
+) -> io::Result<(Started, ToolPipes)> {
+    let ((input, to_input), (from_output, output), (from_errors, errors)) = (io::pipe()?, io::pipe()?, io::pipe()?);
+    let arguments = launch.words().map(text).collect::<io::Result<Vec<_>>>()?;
+    let environment = launch.variables().map(|variable| text(&variable)).collect::<io::Result<Vec<_>>>()?;
+    let (argument_list, variable_list) = (list(&arguments), list(&environment));
+    let mut plan = Plan {
+        execute: Some([argument_list.as_ptr(), variable_list.as_ptr()]),
+        open: vec![(input.as_raw_fd(), 0), (output.as_raw_fd(), 1), (errors.as_raw_fd(), 2)],
+        own_group: launch.domain != ToolDomain::Inherited,
+        confined: matches!(launch.domain, ToolDomain::New(layers, _) if layers != Layers::NONE),
+        privileges: permitted_privileges() & READ_ALL,
+        limits: launch.limits(),
+        rules: rules.as_ref().map(AsRawFd::as_raw_fd),
+        filters: filters.iter().map(program_of).collect(),
+        ..Plan::empty()
+    };
+    let started = begin(&mut plan)?;
+    let pipes = [OwnedFd::from(to_input), OwnedFd::from(from_output), OwnedFd::from(from_errors)].map(File::from);
+    let [input, output, errors] = pipes;
+    Ok((started, ToolPipes { input, output, errors }))
+}
+
+/// `CAP_DAC_READ_SEARCH`: root reads files of others, such as those of a folder that a container shares.
+const READ_ALL: u32 = 1 << 2;
+
+/// Returns the privileges that this process may use.
+fn permitted_privileges() -> u32 {
+    let (header, mut sets) = ([CAPABILITIES, 0], [0u32; 6]);
+    // SAFETY: the header and the sets have the sizes that this version demands.
+    let asked = unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), sets.as_mut_ptr()) };
+    if asked == 0 { sets[1] } else { 0 }
 }
 
 /// Returns whether a process can begin in namespaces of its own.
 pub(crate) fn namespaces_work() -> bool {
     let Ok(maps) = maps() else { return false };
-    let mut plan = Plan {
-        execute: None,
-        folder: None,
-        open: Vec::new(),
-        flags: namespaces(true),
-        maps: Some(maps),
-        confined: false,
-        file_bytes: 0,
-        rules: None,
-        filters: Vec::new(),
-        failure: None,
-    };
+    let mut plan = Plan { flags: namespaces(true), maps: Some(maps), ..Plan::empty() };
     begin(&mut plan).and_then(|mut tried| tried.wait()).is_ok_and(|status| status.success())
 }
 
@@ -213,7 +272,7 @@ fn begin(plan: &mut Plan<'_>) -> io::Result<Started> {
     if process < 0 {
         return Err(io::Error::new(error.kind(), format!("cannot make a process: {error}")));
     }
-    let started = Started { process, has_group: plan.execute.is_some(), status: None };
+    let started = Started { process, has_group: plan.own_group, status: None };
     match plan.failure {
         None => Ok(started),
         Some(Failure { doing, errno }) => {
@@ -267,14 +326,19 @@ fn prepare(plan: &mut Plan<'_>) -> Result<(), Failure> {
     unblock_signals();
     // No filtered program leaves this group, so that all it has started can be ended with it. And Ctrl-C is for the parent
     // alone: a test that is running ends as it would without.
-    // SAFETY: only numbers go in.
-    check("begin a group of processes", c_long::from(unsafe { libc::setpgid(0, 0) }))?;
+    if plan.own_group {
+        // SAFETY: only numbers go in.
+        check("begin a group of processes", c_long::from(unsafe { libc::setpgid(0, 0) }))?;
+    }
     hand_over(plan)?;
     if let Some(folder) = plan.folder {
         // SAFETY: the text ends with a null character.
         check("enter the folder of tests", c_long::from(unsafe { libc::chdir(folder.as_ptr()) }))?;
     }
-    fix_addresses();
+    if plan.fixed_addresses {
+        fix_addresses();
+    }
+    plan.limits.iter().try_for_each(|&(resource, most)| set_limit(resource, most))?;
     if plan.confined {
         confine(plan)?;
     }
@@ -370,17 +434,19 @@ fn close_on_execution(first: c_int) {
 /// In this order: what comes later needs what earlier steps forbid.
 fn confine(plan: &Plan<'_>) -> Result<(), Failure> {
     let privileges = "give up privileges";
-    set_limit(libc::RLIMIT_CORE, 0)?;
-    set_limit(libc::RLIMIT_FSIZE, plan.file_bytes)?;
     // SAFETY: the pointers live until the calls return; everything else is a number.
     unsafe {
         check(privileges, c_long::from(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)))?;
         check(privileges, c_long::from(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))?;
         // Root would get them back by executing. Who may not set this has none.
         libc::prctl(libc::PR_SET_SECUREBITS, NO_PRIVILEGED_ROOT);
-        // Version 3 of capabilities, of this process; none.
-        let (header, none) = ([0x2008_0522_u32, 0], [0u32; 6]);
-        check(privileges, libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()))?;
+        let kept = plan.privileges;
+        let (header, sets) = ([CAPABILITIES, 0], [kept, kept, kept, 0, 0, 0]);
+        check(privileges, libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()))?;
+        if kept & READ_ALL != 0 {
+            // Where a container forbids it, so be it.
+            libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, c_ulong::from(READ_ALL.ilog2()), 0, 0);
+        }
         if let Some(rules) = plan.rules {
             check("confine files", libc::syscall(libc::SYS_landlock_restrict_self, rules, 0))?;
         }

@@ -1,9 +1,6 @@
 //! The runs of clang before libclang takes over: preprocessing and the coverage mapping.
 
-use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use branchwise_program::map::Language;
 use branchwise_tools::KeyBuilder;
@@ -143,26 +140,14 @@ fn run_on_text(
     language: Language,
     arguments: &[String],
 ) -> Result<Vec<u8>, FrontendError> {
-    let tool = || toolchain.clang.display().to_string();
-    let failed = |cause: String| FrontendError::ToolFailed { tool: tool(), cause };
-    let mut child = Command::new(&toolchain.clang)
-        .args(arguments)
-        .args(["-x", language::written(language), "-"])
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|cause| FrontendError::ToolMissing { tool: tool(), cause: cause.to_string() })?;
-    // The text is one line for each function; clang reads all of it before it prints, so this cannot block for long.
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(text.as_bytes()).map_err(|cause| failed(cause.to_string()))?;
+    let arguments: Vec<String> =
+        arguments.iter().cloned().chain(["-x", language::written(language), "-"].map(String::from)).collect();
+    let output = toolchain.run_on(&arguments, text)?;
+    if output.status.success() {
+        return Ok(output.stdout);
     }
-    let output = child.wait_with_output().map_err(|cause| failed(cause.to_string()))?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
-    }
+    let cause = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(FrontendError::ToolFailed { tool: toolchain.clang.display().to_string(), cause })
 }
 
 #[cfg(test)]

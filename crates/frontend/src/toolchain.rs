@@ -1,11 +1,9 @@
 //! Where clang is, and how it is run.
 
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-use branchwise_tools::{Cache, KeyBuilder, VERSION, find_tool};
+use branchwise_tools::{Cache, KeyBuilder, ToolFailure, ToolOutput, ToolRules, ToolRun, VERSION, find_tool};
 
 use crate::FrontendError;
 
@@ -15,6 +13,8 @@ pub struct Toolchain {
     /// Beside clang; `replay` measures with them.
     pub llvm_cov: PathBuf,
     pub llvm_profdata: PathBuf,
+    /// How clang runs.
+    pub rules: ToolRules,
     /// Keeps what clang makes of a text, where a test run asks for that.
     cache: Option<Cache>,
 }
@@ -25,8 +25,14 @@ impl Toolchain {
             clang: find("clang")?,
             llvm_cov: find("llvm-cov")?,
             llvm_profdata: find("llvm-profdata")?,
+            rules: ToolRules::default(),
             cache: Cache::from_environment(),
         })
+    }
+
+    /// Runs programs under other rules from now on.
+    pub fn with_rules(self, rules: ToolRules) -> Self {
+        Toolchain { rules, ..self }
     }
 
     /// Makes one file from texts and flags, or takes it from the cache. `key` holds everything but the compiler that the
@@ -65,11 +71,27 @@ impl Toolchain {
         FrontendError::ToolFailed { tool: self.clang.display().to_string(), cause: cause.to_string() }
     }
 
-    /// Runs clang; `Err` only if it could not be started.
-    pub(crate) fn run(&self, arguments: &[String]) -> Result<Output, FrontendError> {
-        // Ctrl-C is for us alone, who finish what is running.
-        Command::new(&self.clang).args(arguments).process_group(0).output().map_err(|cause| {
-            FrontendError::ToolMissing { tool: self.clang.display().to_string(), cause: cause.to_string() }
+    /// Runs clang, which writes to no file; `Err` only if it did not run to its end.
+    pub(crate) fn run(&self, arguments: &[String]) -> Result<ToolOutput, FrontendError> {
+        self.finish(ToolRun::new(&self.clang).args(arguments))
+    }
+
+    /// Runs clang, which writes to files in this folder.
+    pub(crate) fn run_writing(&self, arguments: &[String], folder: &Path) -> Result<ToolOutput, FrontendError> {
+        self.finish(ToolRun::new(&self.clang).args(arguments).writes_to(folder))
+    }
+
+    /// Runs clang on a text that it reads as a file without a name.
+    pub(crate) fn run_on(&self, arguments: &[String], text: &str) -> Result<ToolOutput, FrontendError> {
+        self.finish(ToolRun::new(&self.clang).args(arguments).input(text.as_bytes()))
+    }
+
+    fn finish(&self, run: &ToolRun<'_>) -> Result<ToolOutput, FrontendError> {
+        run.run(&self.rules).map_err(|failure| match failure {
+            ToolFailure::CannotStart(cause) => {
+                FrontendError::ToolMissing { tool: self.clang.display().to_string(), cause: cause.to_string() }
+            }
+            ToolFailure::Exceeded(excess) => FrontendError::Exceeded { path: None, why: excess.to_string() },
         })
     }
 }

@@ -1,20 +1,20 @@
 //! From the front end's two texts to two executables, and a third one for findings.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use branchwise_program::library::{self, Native, readable};
 use branchwise_program::map::{Language, Map};
 use branchwise_program::usage::ONLY_NATIVE;
 
-use branchwise_tools::{Key, KeyBuilder};
+use branchwise_tools::{Key, KeyBuilder, ToolRun};
 
 use crate::elf::{Symbols, read_symbols, section_names};
 use crate::objects::{driver_table, missing_variables};
 use crate::sanitize::{LaterSources, Sanitizers};
-use crate::tools::{error_text, output_of, succeed};
+use crate::tools::error_text;
 use crate::{ReplayError, Tools};
 
 /// The harness's runtime for each kind of build, compiled when this crate was built.
@@ -135,7 +135,7 @@ struct Variant<'a> {
     kind: Kind,
 }
 
-impl Variant<'_> {
+impl<'a> Variant<'a> {
     fn build(self) -> Result<Linked, ReplayError> {
         let executable = self.executable();
         let Some(cache) = &self.tools.cache else { return self.make() };
@@ -202,7 +202,7 @@ impl Variant<'_> {
             Kind::Marked => write(&source, text.replace(ONLY_NATIVE, ""))?,
             Kind::Plain | Kind::Counting | Kind::Sanitized(_) => write(&source, text)?,
         }
-        let mut command = Command::new(&self.tools.clang);
+        let mut command = ToolRun::new(&self.tools.clang);
         // Ours come last, so that they win over the user's -O2 or -Werror.
         command.args(self.sources.flags).args(["-O0", "-w", "-fno-lto", "-Wno-error", "-Qunused-arguments"]);
         // The sanitizers that write stacks know lines from there alone.
@@ -214,7 +214,8 @@ impl Variant<'_> {
             command.args(["-mllvm", "-runtime-counter-relocation"]);
         }
         command.args(["-x", language, "-c"]).arg(&source).arg("-o").arg(&object);
-        compile(what, &mut command)?;
+        command.writes_to(self.folder);
+        compile(self.tools, what, &command)?;
         Ok(object)
     }
 
@@ -256,11 +257,11 @@ impl Variant<'_> {
         for (index, part) in parts.iter().enumerate() {
             let names = self.folder.join(format!("{}-symbols-{index}.txt", self.name()));
             write(&names, part.renamings(&defined, &self.sources.map.allowed_calls))?;
-            let mut command = Command::new(&self.tools.objcopy);
+            let mut command = ToolRun::new(&self.tools.objcopy);
             command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(&part.object);
             // The runtime calls them in the test's own process.
             command.args(part.constructors.iter().map(|list| format!("--rename-section={list}=bw_constructors")));
-            succeed("llvm-objcopy", &mut command)?;
+            self.tools.succeed("llvm-objcopy", command.writes_to(self.folder))?;
         }
         Ok(parts.into_iter().map(|part| part.object).collect())
     }
@@ -277,30 +278,30 @@ impl Variant<'_> {
     fn link(self, objects: &[PathBuf]) -> Result<Linked, ReplayError> {
         let executable = self.executable();
         if !self.sanitized() {
-            let mut bare = self.link_command_without_mathematics("-static", objects, &executable);
-            let without = linked(&mut bare, &executable)?;
+            let bare = self.link_command_without_mathematics("-static", objects, &executable);
+            let without = self.linked(&bare, &executable)?;
             if without.as_ref().is_ok_and(|linked| linked.unresolved.is_empty()) {
                 return without.map_err(|message| ReplayError::Link { message });
             }
-            let with = linked(&mut self.link_command("-static", objects, &executable), &executable)?;
+            let with = self.linked(&self.link_command("-static", objects, &executable), &executable)?;
             if let (Ok(without), Ok(with)) = (without, with)
                 && without.unresolved.len() == with.unresolved.len()
             {
                 return Ok(with);
             }
         }
-        let dynamic = linked(&mut self.link_command("-no-pie", objects, &executable), &executable)?;
+        let dynamic = self.linked(&self.link_command("-no-pie", objects, &executable), &executable)?;
         dynamic.map_err(|message| ReplayError::Link { message })
     }
 
-    fn link_command(self, mode: &str, objects: &[PathBuf], executable: &Path) -> Command {
+    fn link_command(self, mode: &str, objects: &[PathBuf], executable: &Path) -> ToolRun<'a> {
         let mut command = self.link_command_without_mathematics(mode, objects, executable);
         command.arg("-lm");
         command
     }
 
-    fn link_command_without_mathematics(self, mode: &str, objects: &[PathBuf], executable: &Path) -> Command {
-        let mut command = Command::new(&self.tools.clang);
+    fn link_command_without_mathematics(self, mode: &str, objects: &[PathBuf], executable: &Path) -> ToolRun<'a> {
+        let mut command = ToolRun::new(&self.tools.clang);
         if self.sources.language == Language::Cpp {
             command.arg("--driver-mode=g++");
         }
@@ -311,8 +312,21 @@ impl Variant<'_> {
         // A unit uses functions and variables of other files: what is not there must not stop the build.
         command.arg("-Wl,--warn-unresolved-symbols").args(objects);
         command.args(self.sources.flags.iter().filter(|flag| is_link_flag(flag)));
-        command.arg("-o").arg(executable);
+        command.arg("-o").arg(executable).writes_to(self.folder);
         command
+    }
+
+    /// Runs the linker; its words if it fails.
+    fn linked(self, command: &ToolRun<'_>, executable: &Path) -> Result<Result<Linked, String>, ReplayError> {
+        let output = self.tools.output_of("clang", command)?;
+        let message = error_text(&output);
+        if !output.status.success() {
+            return Ok(Err(message));
+        }
+        // A confined linker cannot do it.
+        let may_run = fs::set_permissions(executable, Permissions::from_mode(0o700));
+        may_run.map_err(ReplayError::io("make the harness executable"))?;
+        Ok(Ok(Linked { executable: executable.to_owned(), unresolved: unresolved_names(&message) }))
     }
 
     fn sanitized(self) -> bool {
@@ -332,16 +346,6 @@ struct Linked {
     executable: PathBuf,
     /// What no object and no library defines.
     unresolved: Vec<String>,
-}
-
-/// Runs the linker; its words if it fails.
-fn linked(command: &mut Command, executable: &Path) -> Result<Result<Linked, String>, ReplayError> {
-    let output = output_of("clang", command)?;
-    let message = error_text(&output);
-    if !output.status.success() {
-        return Ok(Err(message));
-    }
-    Ok(Ok(Linked { executable: executable.to_owned(), unresolved: unresolved_names(&message) }))
 }
 
 /// From the linker's warnings: GNU ld quotes the name between ` and ', lld writes it after a colon.
@@ -421,8 +425,8 @@ fn allows(allowed: &BTreeSet<String>, symbol: &str) -> bool {
     allowed.contains(symbol) || !allowed.is_empty() && allowed.contains(&*readable(symbol))
 }
 
-fn compile(what: &'static str, command: &mut Command) -> Result<(), ReplayError> {
-    let output = output_of("clang", command)?;
+fn compile(tools: &Tools, what: &'static str, command: &ToolRun<'_>) -> Result<(), ReplayError> {
+    let output = tools.output_of("clang", command)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(ReplayError::Compile { what, message: error_text(&output) }),

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use branchwise_tools::ToolRun;
 use serde::Deserialize;
 
-use crate::tools::{joined, succeed};
+use crate::tools::joined;
 use crate::{ReplayError, Tools};
 
 /// The functions of llvm-cov's export, in its order; drivers are left out.
@@ -147,11 +147,13 @@ impl BranchCount {
 /// llvm-profdata and llvm-cov over one raw profile.
 pub(crate) fn measure_profile(tools: &Tools, executable: &Path, raw: &Path) -> Result<Coverage, ReplayError> {
     let indexed = raw.with_extension("profdata");
-    succeed("llvm-profdata", Command::new(&tools.profdata).args(["merge", "-o"]).arg(&indexed).arg(raw))?;
-    let mut command = Command::new(&tools.cov);
+    let mut command = ToolRun::new(&tools.profdata);
+    command.args(["merge", "-o"]).arg(&indexed).arg(raw).writes_to(raw.parent().unwrap_or(Path::new(".")));
+    tools.succeed("llvm-profdata", &command)?;
+    let mut command = ToolRun::new(&tools.cov);
     command.args(["export", "--format=text", "--skip-expansions", "--num-threads=1"]);
     command.arg(joined("--instr-profile=", &indexed)).arg(executable);
-    let output = succeed("llvm-cov", &mut command)?;
+    let output = tools.succeed("llvm-cov", &command)?;
     read_export(&output.stdout)
 }
 

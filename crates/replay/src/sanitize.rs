@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use branchwise_program::map::Language;
+use branchwise_tools::ToolRun;
 
 use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
 use crate::compile::{OtherObject, build_sanitized};
 use crate::process::{Build, Process};
-use crate::tools::{joined, succeed};
+use crate::tools::joined;
 use crate::{Harness, ReplayError, Sources};
 
 /// Which sanitizers a build has. No build can have all of them.
@@ -187,10 +187,11 @@ impl Harness {
         if addresses.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut command = Command::new(self.tools.symbolizer()?);
+        let symbolizer = self.tools.symbolizer()?;
+        let mut command = ToolRun::new(&symbolizer);
         command.args(["--functions=none", "--no-inlines", "--output-style=GNU"]);
         command.arg(joined("--obj=", executable)).args(addresses);
-        let output = succeed("llvm-symbolizer", &mut command)?;
+        let output = self.tools.succeed("llvm-symbolizer", &command)?;
         let text = String::from_utf8_lossy(&output.stdout);
         let known = addresses.iter().zip(text.lines());
         Ok(known.filter_map(|(address, place)| Some(((*address).clone(), user_line(place)?))).collect())

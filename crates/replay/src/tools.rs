@@ -1,11 +1,9 @@
 //! The programs of LLVM 19 that a replay needs.
 
 use std::ffi::OsStr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
-use branchwise_tools::{Cache, find_tool};
+use branchwise_tools::{Cache, ToolFailure, ToolOutput, ToolRules, ToolRun, find_tool};
 
 use crate::ReplayError;
 
@@ -15,6 +13,8 @@ pub struct Tools {
     pub profdata: PathBuf,
     pub cov: PathBuf,
     pub objcopy: PathBuf,
+    /// How they run.
+    pub rules: ToolRules,
     /// Keeps the executables that are built, where a test run asks for that.
     pub(crate) cache: Option<Cache>,
 }
@@ -26,8 +26,14 @@ impl Tools {
             profdata: find("llvm-profdata")?,
             cov: find("llvm-cov")?,
             objcopy: find("llvm-objcopy")?,
+            rules: ToolRules::default(),
             cache: Cache::from_environment(),
         })
+    }
+
+    /// Runs programs under other rules from now on.
+    pub fn with_rules(self, rules: ToolRules) -> Self {
+        Tools { rules, ..self }
     }
 
     /// Only what the memory sanitizer says needs it.
@@ -37,9 +43,26 @@ impl Tools {
 
     /// The first line of `clang --version`.
     pub fn compiler_version(&self) -> Result<String, ReplayError> {
-        let output = output_of("clang", Command::new(&self.clang).arg("--version"))?;
+        let output = self.output_of("clang", ToolRun::new(&self.clang).arg("--version"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.lines().next().unwrap_or_default().trim().to_string())
+    }
+
+    /// Runs a tool to its end; an exit status other than 0 is left to the caller.
+    pub(crate) fn output_of(&self, tool: &'static str, run: &ToolRun<'_>) -> Result<ToolOutput, ReplayError> {
+        run.run(&self.rules).map_err(|failure| match failure {
+            ToolFailure::CannotStart(cause) => ReplayError::io(format!("start {tool}"))(cause),
+            ToolFailure::Exceeded(excess) => ReplayError::Tool { tool, message: excess.to_string() },
+        })
+    }
+
+    /// Runs a tool that must succeed.
+    pub(crate) fn succeed(&self, tool: &'static str, run: &ToolRun<'_>) -> Result<ToolOutput, ReplayError> {
+        let output = self.output_of(tool, run)?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        Err(ReplayError::Tool { tool, message: error_text(&output) })
     }
 }
 
@@ -48,28 +71,8 @@ fn find(name: &str) -> Result<PathBuf, ReplayError> {
         .map_err(|cause| ReplayError::ToolMissing { tool: format!("{name}-{}", branchwise_tools::VERSION), cause })
 }
 
-/// Runs a tool to its end with nothing to read; an exit status other than 0 is left to the caller.
-pub(crate) fn output_of(tool: &'static str, command: &mut Command) -> Result<Output, ReplayError> {
-    // Messages are read by us, too: always in English. Ctrl-C is for us alone, who finish what is running.
-    command
-        .env("LC_ALL", "C")
-        .process_group(0)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(ReplayError::io(format!("start {tool}")))
-}
-
-/// Runs a tool that must succeed.
-pub(crate) fn succeed(tool: &'static str, command: &mut Command) -> Result<Output, ReplayError> {
-    let output = output_of(tool, command)?;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(ReplayError::Tool { tool, message: error_text(&output) }),
-    }
-}
-
 /// What a failed tool said; its status when it said nothing.
-pub(crate) fn error_text(output: &Output) -> String {
+pub(crate) fn error_text(output: &ToolOutput) -> String {
     let text = String::from_utf8_lossy(&output.stderr).trim().to_string();
     if text.is_empty() { output.status.to_string() } else { text }
 }
