@@ -105,6 +105,10 @@ impl ParsedUnit {
                 &mut unit,
             )
         };
+        if code == CXError_Crashed {
+            // What is left of the unit cannot be used, not even to be freed.
+            return Err(FrontendError::Crashed { path: path.to_owned(), how: "its parser ended".to_owned() });
+        }
         if code != CXError_Success || unit.is_null() {
             unsafe { clang_disposeIndex(index) };
             return Err(failed(format!("parsing {} ended with code {code}", path.display())));

@@ -3,12 +3,18 @@
 use std::fmt;
 use std::path::PathBuf;
 
-#[derive(Debug)]
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize)]
 pub enum FrontendError {
     /// The file is not there or cannot be read.
     CannotRead { path: PathBuf, cause: String },
     /// The compiler refused the file; its own words.
     DoesNotCompile { path: PathBuf, messages: String },
+    /// Reading the file took more than it may; the reason as a sentence.
+    Exceeded { path: Option<PathBuf>, why: String },
+    /// The compiler or its library crashed on the file.
+    Crashed { path: PathBuf, how: String },
     /// A program or library of the toolchain is not installed.
     ToolMissing { tool: String, cause: String },
     /// A program of the toolchain ended in a way that says nothing about the user's file.
@@ -27,6 +33,12 @@ impl FrontendError {
             ),
             FrontendError::ToolMissing { tool, .. } => {
                 Some(format!("install clang 19 (Debian: apt install clang-19 llvm-19), or put {tool} on the PATH"))
+            }
+            FrontendError::Exceeded { .. } => {
+                Some("raise --read-time or --read-memory if the file is meant to take so much".into())
+            }
+            FrontendError::Crashed { .. } => {
+                Some("it may be nested too deeply, or need more memory than --read-memory gives".into())
             }
             FrontendError::ToolFailed { .. } => None,
         }
@@ -48,6 +60,11 @@ impl fmt::Display for FrontendError {
             FrontendError::DoesNotCompile { path, messages } => {
                 write!(f, "{} does not compile:\n{}", path.display(), messages.trim_end())
             }
+            FrontendError::Exceeded { path: Some(path), why } => {
+                write!(f, "reading {} was ended: {why}", path.display())
+            }
+            FrontendError::Exceeded { path: None, why } => write!(f, "the compiler was ended: {why}"),
+            FrontendError::Crashed { path, how } => write!(f, "the compiler crashed on {}: {how}", path.display()),
             FrontendError::ToolMissing { tool, cause } => write!(f, "cannot find {tool}: {cause}"),
             FrontendError::ToolFailed { tool, cause } => write!(f, "{tool} failed: {}", cause.trim_end()),
         }

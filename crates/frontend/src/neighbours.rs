@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::lower::{Symbols, symbols};
 use crate::preprocess::{clean_flags, preprocess};
-use crate::{FrontendError, Source, Toolchain, language, language_of};
+use crate::{FrontendError, Reader, Source, Toolchain, language, language_of};
 
 /// All files of a run.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ struct Neighbour {
 }
 
 /// Another file that the one under test needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkedFile {
     /// As the user named it, with the user's flags.
     pub path: PathBuf,
@@ -52,7 +53,7 @@ pub struct LinkedFile {
 
 impl Neighbours {
     /// Compiles all files, some at a time. One file has no neighbours and costs nothing.
-    pub fn read(toolchain: &Toolchain, sources: &[Source<'_>], jobs: usize) -> Result<Neighbours, FrontendError> {
+    pub fn read(reader: &Reader, sources: &[Source<'_>], jobs: usize) -> Result<Neighbours, FrontendError> {
         if sources.len() < 2 {
             return Ok(Neighbours::default());
         }
@@ -67,7 +68,7 @@ impl Neighbours {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(source) = sources.get(index) else { break };
-                        let compiled = compile(toolchain, source, folder.path(), index);
+                        let compiled = neighbour(reader, source, folder.path(), index);
                         files.lock().unwrap_or_else(PoisonError::into_inner)[index] = compiled;
                     }
                 });
@@ -151,8 +152,22 @@ impl Neighbours {
     }
 }
 
-fn compile(toolchain: &Toolchain, source: &Source<'_>, folder: &Path, index: usize) -> Option<Neighbour> {
-    let (bitcode, object) = (folder.join(format!("{index}.bc")), folder.join(format!("{index}.o")));
+fn neighbour(reader: &Reader, source: &Source<'_>, folder: &Path, index: usize) -> Option<Neighbour> {
+    // Each file has a folder of its own, so that none can change what is made of another.
+    let folder = folder.join(index.to_string());
+    std::fs::create_dir(&folder).ok()?;
+    let symbols = reader.compile(source, &folder, index)?;
+    let [bitcode, object] = outputs(&folder, index);
+    Some(Neighbour { path: source.path.to_owned(), flags: source.flags.to_vec(), bitcode, object, symbols })
+}
+
+fn outputs(folder: &Path, index: usize) -> [PathBuf; 2] {
+    ["bc", "o"].map(|ending| folder.join(format!("{index}.{ending}")))
+}
+
+/// Compiles a file to bitcode and to an object in `folder`; nothing where it does not compile.
+pub(crate) fn compile(toolchain: &Toolchain, source: &Source<'_>, folder: &Path, index: usize) -> Option<Symbols> {
+    let [bitcode, object] = outputs(folder, index);
     let to = |path: &Path| path.display().to_string();
     let language = language_of(source.path);
     let mut arguments = clean_flags(source.flags);
@@ -165,8 +180,7 @@ fn compile(toolchain: &Toolchain, source: &Source<'_>, folder: &Path, index: usi
     arguments.extend([language::preprocessed(language).into(), to(&preprocessed), "-o".into(), to(&bitcode)]);
     let assemble = ["-w", "-c", "-x", "ir", &to(&bitcode), "-o", &to(&object)].map(String::from);
     for arguments in [arguments.as_slice(), &assemble] {
-        toolchain.run(arguments).ok().filter(|output| output.status.success())?;
+        toolchain.run_writing(arguments, folder).ok().filter(|output| output.status.success())?;
     }
-    let symbols = symbols(&bitcode).ok()?;
-    Some(Neighbour { path: source.path.to_owned(), flags: source.flags.to_vec(), bitcode, object, symbols })
+    symbols(&bitcode).ok()
 }

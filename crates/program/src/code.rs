@@ -5,8 +5,9 @@
 //! constant, and phis are copies on edges. Arithmetic wraps; the `no_signed_wrap` flag remembers where C forbids it.
 
 use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, ProbeId, RegisterId};
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Code {
     pub functions: IdVec<CodeFunctionId, Function>,
     pub globals: IdVec<GlobalId, Global>,
@@ -14,7 +15,7 @@ pub struct Code {
     pub files: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Function {
     /// Symbol name.
     pub name: String,
@@ -39,7 +40,7 @@ impl Function {
 /// Bits.
 pub type Width = u32;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Block {
     pub instructions: Vec<Instruction>,
     /// One for each instruction, then one for the terminator.
@@ -48,7 +49,7 @@ pub struct Block {
 }
 
 /// A source location as the compiler knows it, through line markers.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// Index into [`Code::files`].
     pub file: u32,
@@ -56,7 +57,7 @@ pub struct Location {
     pub column: u32,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operand {
     Register(RegisterId),
     /// Zero-extended to 128 bits; also the null pointer.
@@ -69,7 +70,7 @@ pub enum Operand {
     Undefined,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Instruction {
     Binary(Binary),
     Compare(Compare),
@@ -235,7 +236,7 @@ impl Instruction {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Binary {
     pub op: BinaryOp,
     pub width: Width,
@@ -246,7 +247,7 @@ pub struct Binary {
     pub no_signed_wrap: bool,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BinaryOp {
     Add,
     Sub,
@@ -263,7 +264,7 @@ pub enum BinaryOp {
     AShr,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compare {
     pub op: CompareOp,
     /// Of the operands; the result has 1 bit.
@@ -273,7 +274,7 @@ pub struct Compare {
     pub right: Operand,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CompareOp {
     Eq,
     Ne,
@@ -320,7 +321,7 @@ impl CompareOp {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cast {
     pub op: CastOp,
     pub from: Width,
@@ -329,7 +330,7 @@ pub struct Cast {
     pub value: Operand,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CastOp {
     /// Also pointer ↔ integer of 64 bits and bit casts: the bits stay.
     Copy,
@@ -339,7 +340,7 @@ pub enum CastOp {
 }
 
 /// An operation on IEEE 754 bit patterns of 32 or 64 bits, rounded to nearest, ties to even.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Float {
     pub op: FloatOp,
     /// Of the operands.
@@ -351,7 +352,7 @@ pub struct Float {
     pub operands: Vec<Operand>,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FloatOp {
     Add,
     Sub,
@@ -394,7 +395,7 @@ impl FloatOp {
 }
 
 /// When a comparison holds. It is false for a NaN, unless its name says otherwise.
-#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FloatPredicate {
     Equal,
     Greater,
@@ -416,7 +417,7 @@ pub enum FloatPredicate {
 }
 
 /// `out = base + constant + Σ index·scale`, indices sign-extended to 64 bits.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Address {
     pub out: RegisterId,
     pub base: Operand,
@@ -424,14 +425,14 @@ pub struct Address {
     pub scaled: Vec<Scaled>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaled {
     pub index: Operand,
     pub width: Width,
     pub scale: i64,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Empty also where nobody uses the result.
     pub outs: Vec<RegisterId>,
@@ -443,7 +444,7 @@ pub struct Call {
 }
 
 /// Where an argument of a call with variable arguments stands for the callee that walks through them.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Passing {
     /// In a general register while there are any (in two if it has 128 bits), then on the stack.
     General,
@@ -455,14 +456,14 @@ pub enum Passing {
     ByValue { size: u64, alignment: u64 },
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Callee {
     Direct(CodeFunctionId),
     /// Through a function pointer.
     Indirect(Operand),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Terminator {
     Jump(Edge),
     Branch { condition: Operand, then: Edge, otherwise: Edge },
@@ -497,7 +498,7 @@ impl Terminator {
 }
 
 /// A jump with the phi copies of its target, done all at once.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     pub target: BlockId,
     pub copies: Vec<(RegisterId, Operand)>,
@@ -505,7 +506,7 @@ pub struct Edge {
     pub back: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Global {
     pub name: String,
     /// Bytes.
@@ -522,7 +523,7 @@ pub struct Global {
 }
 
 /// Bytes with the addresses that stand in them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Initializer {
     pub bytes: Vec<u8>,
     /// 8-byte addresses at these offsets; [`Operand::Undefined`] stands for one that the executor has no name for,

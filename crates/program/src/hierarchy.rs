@@ -1,8 +1,9 @@
 //! The classes of C++ files: what they inherit, which methods redefine which.
 
 use crate::map::Place;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
     /// With its scopes; a template's has `<…>` behind it.
     pub name: String,
@@ -12,14 +13,14 @@ pub struct Class {
     pub methods: Vec<Method>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
     pub name: String,
     pub is_virtual: bool,
     pub is_public: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
     /// As the functions of the map are named, where one has its body.
     pub name: String,

@@ -73,7 +73,8 @@ ids! {
 }
 
 /// A vector indexed by one kind of id.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent, bound(serialize = "T: Serialize", deserialize = "T: Deserialize<'de>"))]
 pub struct IdVec<I, T> {
     items: Vec<T>,
     kind: PhantomData<fn(I)>,

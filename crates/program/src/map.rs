@@ -12,7 +12,7 @@ use crate::usage::Usage;
 use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, ProbeId, TypeId};
 
 /// The map of one translation unit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Map {
     pub files: IdVec<FileId, SourceFile>,
     pub types: TypeTable,
@@ -50,7 +50,7 @@ pub struct Map {
 }
 
 /// A generated class for an abstract one from which the unit derives none: its methods take values of stubs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DerivedClass {
     pub name: String,
     pub base: String,
@@ -60,7 +60,7 @@ pub struct DerivedClass {
 }
 
 /// A variable with external linkage that only another file could define.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndefinedVariable {
     pub name: String,
     pub thread_local: bool,
@@ -69,7 +69,7 @@ pub struct UndefinedVariable {
 }
 
 /// The values that a stub may return.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultDomain {
     /// Lowest and highest value of each range.
     pub ranges: Vec<(i128, i128)>,
@@ -77,7 +77,7 @@ pub struct ResultDomain {
 }
 
 /// The inputs for which a function is meant. Others are never generated.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Domain {
     pub preconditions: Vec<Precondition>,
     pub pointers: Vec<PointerDomain>,
@@ -86,7 +86,7 @@ pub struct Domain {
 }
 
 /// A condition on the inputs of a function, as the user wrote it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Precondition {
     /// A C expression over the function's parameters and the globals.
     pub expression: String,
@@ -96,7 +96,7 @@ pub struct Precondition {
 }
 
 /// Where the user wrote something that need not be C.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     pub path: PathBuf,
     pub line: u32,
@@ -104,7 +104,7 @@ pub struct Written {
 }
 
 /// What a pointer input may point to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PointerDomain {
     /// As C names the pointer: `p`, `p->next`, `table.rows`. It speaks of the pointers of every element.
     pub name: String,
@@ -115,7 +115,7 @@ pub struct PointerDomain {
 }
 
 /// What a number may be that `scanf` reads as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadDomain {
     /// Lowest and highest value of each range, for conversions to integers.
     pub integers: Vec<(i128, i128)>,
@@ -192,7 +192,7 @@ impl PointerDomain {
 
 /// A sequence of values that the program asks for while it runs: each call of a stub takes the next one. A sequence
 /// that is used up goes on with zeros.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feed {
     /// As tests and reports name it: `read_sensor()`, `*value of read_sensor()`.
     pub name: String,
@@ -200,7 +200,7 @@ pub struct Feed {
     pub origin: FeedOrigin,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FeedOrigin {
     /// The result of a function that no file defines.
     StubResult { function: String },
@@ -213,7 +213,7 @@ pub enum FeedOrigin {
 }
 
 /// A function that a function pointer among the inputs may point to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Callable {
     /// As the translation unit names it.
     pub name: String,
@@ -226,7 +226,7 @@ pub struct Callable {
 }
 
 /// A generated function. It returns what its feed says and changes nothing but what its parameters' feeds say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stub {
     /// As the translation unit names it.
     pub name: String,
@@ -243,7 +243,7 @@ pub struct Stub {
     pub act: StubAct,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StubParameter {
     /// Empty where the declaration names none.
     pub name: String,
@@ -254,7 +254,7 @@ pub struct StubParameter {
 }
 
 /// What a call of a stub does.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StubAct {
     /// Takes the next value of each of its feeds.
     Feeds,
@@ -265,7 +265,7 @@ pub enum StubAct {
     Ends,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {
     /// As the user named it (or as an `#include` resolved it).
     pub path: PathBuf,
@@ -279,14 +279,14 @@ pub struct Place {
     pub column: u32,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Language {
     C,
     Cpp,
 }
 
 /// Why no test calls a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoDriver {
     /// Only other functions of the program can: they stand for everybody.
     Hidden(String),
@@ -302,7 +302,7 @@ impl NoDriver {
 }
 
 /// A function with a body in a user's file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Function {
     pub name: String,
     /// Name in the object code.
@@ -333,21 +333,21 @@ pub struct Function {
     pub calls: Vec<CallSite>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Empty where the source names none.
     pub name: String,
     pub type_id: TypeId,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     pub name: String,
     pub type_id: TypeId,
     pub origin: InputOrigin,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InputOrigin {
     /// The parameter with this index.
     Parameter(usize),
@@ -356,7 +356,7 @@ pub enum InputOrigin {
 }
 
 /// A decision point of the source that the marked text reports when it is evaluated.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Marker {
     pub function: FunctionId,
     /// The condition as the user wrote it (shortened when very long).
@@ -370,7 +370,7 @@ pub struct Marker {
     pub node: NodeId,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum MarkerKind {
     /// A leaf condition with outcomes 0 (false) and 1 (true).
     Condition {
@@ -401,7 +401,7 @@ impl MarkerKind {
 }
 
 /// One `case` or `default` label.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Label {
     pub values: LabelValues,
     pub text: String,
@@ -409,7 +409,7 @@ pub struct Label {
     pub spelled: Place,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LabelValues {
     /// `case LOW:` has `low == high`; GNU `case LOW ... HIGH:` is a range.
     Range {
@@ -458,7 +458,7 @@ impl Marker {
 }
 
 /// A question about values that the marked text answers when it runs there. The answer decides nothing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Probe {
     pub function: FunctionId,
     /// The node of the function's control-flow graph that asks.
@@ -469,7 +469,7 @@ pub struct Probe {
     pub place: Place,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeKind {
     /// How the operands of a comparison lie to each other, one of [`Probe::EQUAL`], [`Probe::BELOW`], [`Probe::ABOVE`]; 0:
     /// farther apart.
@@ -494,14 +494,14 @@ pub struct Reading {
 }
 
 /// What the nodes of a function do with variables, by their names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
     pub variables: Vec<String>,
     pub all: Vec<Access>,
 }
 
 /// What one node does with one variable.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     pub node: NodeId,
     /// Index into the variables.
@@ -535,14 +535,14 @@ impl Access {
 }
 
 /// A condition of the source taken apart at `&&`, `||`, `!` and parentheses.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Decision {
     pub kind: DecisionKind,
     pub place: Place,
     pub formula: Formula,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DecisionKind {
     If,
     While,
@@ -555,7 +555,7 @@ pub enum DecisionKind {
     Value,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Formula {
     Leaf(MarkerId),
     Constant(bool),
@@ -626,7 +626,7 @@ fn connective(left: &Formula, right: &Formula, decisive: bool, leaf: MarkerId, o
 }
 
 /// A control-flow graph: one entry, one exit, a node for each statement and each leaf condition.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cfg {
     pub nodes: IdVec<NodeId, Node>,
     pub edges: IdVec<EdgeId, Edge>,
@@ -658,7 +658,7 @@ impl Cfg {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Node {
     pub kind: NodeKind,
     pub place: Place,
@@ -677,7 +677,7 @@ pub fn node_text(line: &str) -> String {
     }
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeKind {
     Entry,
     Exit,
@@ -690,20 +690,20 @@ pub enum NodeKind {
     Handler(MarkerId),
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     pub from: NodeId,
     pub to: NodeId,
     pub label: EdgeLabel,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeLabel {
     Always,
     Outcome(Event),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Loop {
     pub kind: LoopKind,
     pub place: Place,
@@ -712,7 +712,7 @@ pub struct Loop {
     pub back_edges: Vec<EdgeId>,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoopKind {
     While,
     Do,
@@ -720,7 +720,7 @@ pub enum LoopKind {
     Goto,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSite {
     /// `None` for a call through a pointer.
     pub callee: Option<String>,

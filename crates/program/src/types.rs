@@ -1,11 +1,12 @@
 //! C types with the sizes and offsets that the compiler gave them.
 
 use crate::{IdVec, TypeId};
+use serde::{Deserialize, Serialize};
 
 /// All types that inputs and results mention; recursive structures refer to themselves by id.
 pub type TypeTable = IdVec<TypeId, Type>;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Type {
     pub kind: TypeKind,
     /// As C writes it without qualifiers at the top, e.g. `struct pair`, `unsigned char`, `int *`.
@@ -16,7 +17,7 @@ pub struct Type {
     pub alignment: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TypeKind {
     Void,
     /// `_Bool` is `Integer { bits: 1, signed: false, character: false }` with size 1.
@@ -59,7 +60,7 @@ pub enum TypeKind {
     Unsupported(String),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     /// Empty for an unnamed bit-field or an anonymous structure.
     pub name: String,

@@ -1,11 +1,12 @@
 //! How a test of C++ makes what a call needs. Drivers and emitted tests are written from the same description.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use crate::{FeedId, TypeId};
 
 /// A call, after the steps that make its objects. See [`filled`] for what stands in the texts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub steps: Vec<Step>,
     pub call: String,
@@ -42,7 +43,7 @@ impl Usage {
 }
 
 /// An expression without effects that shows something of what a call did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observer {
     pub text: String,
     /// The object that it belongs to, which may not be there.
@@ -51,7 +52,7 @@ pub struct Observer {
 }
 
 /// What an expression shows, as tests can write it down.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shown {
     /// A number.
     Value(TypeId),
@@ -78,7 +79,7 @@ pub const ONLY_NATIVE: &str = "//__bw_native:";
 /// What the call returns or makes.
 pub const RESULT: &str = "{=}";
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// Asks a feed for its next value, which the texts behind this step use.
     Value {
@@ -98,7 +99,7 @@ pub enum Step {
 }
 
 /// An object, made in one of several ways.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// Among the objects of the usage.
     pub number: usize,
@@ -114,7 +115,7 @@ pub struct Object {
 }
 
 /// One way to make an object.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Construction {
     pub class: String,
     /// Steps that make what its constructor needs.
@@ -136,7 +137,7 @@ impl Construction {
 }
 
 /// Calls of methods, as many as the test wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
     /// Says which comes next: 0 none, 1 the first, the last for everything beyond.
     pub choice: FeedId,
@@ -144,7 +145,7 @@ pub struct Calls {
 }
 
 /// A container of the standard library with as many elements as the test wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// Among the objects of the usage.
     pub number: usize,
@@ -164,14 +165,14 @@ pub struct Container {
 pub const FIRST_CHARACTER: u8 = b'a';
 
 /// The members of an object by where they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// The object's number.
     pub object: usize,
     pub members: Vec<Member>,
 }
 
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub offset: u64,
     pub size: u64,
@@ -179,7 +180,7 @@ pub struct Member {
 }
 
 /// What is to be filled in.
-#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blank {
     /// `{0}`: the input with this number.
     Input(usize),

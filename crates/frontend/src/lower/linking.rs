@@ -8,12 +8,13 @@ use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::module::Module;
+use serde::{Deserialize, Serialize};
 
 use super::library::{functions, name_of, variables};
 use super::passes;
 
 /// What a file defines and what it asks others for, as the linker sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     /// With external linkage.
     pub defined: BTreeSet<String>,
