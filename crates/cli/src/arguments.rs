@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use branchwise_generate::WantedPlace;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::reading::ReadArguments;
 use crate::sandbox::SandboxArguments;
 
 /// Generates tests for C that cover its branches, proves what no test can cover, and says of the rest why it is unknown.
@@ -27,6 +28,10 @@ pub enum Command {
     /// Answer solver queries for another Branchwise process
     #[command(name = "smt-worker", hide = true)]
     SmtWorker,
+
+    /// Reads one file, as standard input asks
+    #[command(name = branchwise_frontend::WORKER, hide = true)]
+    ReadWorker,
 }
 
 /// Generate tests for the functions of C files
@@ -199,6 +204,9 @@ pub struct GenerateArguments {
     #[command(flatten)]
     pub sandbox: SandboxArguments,
 
+    #[command(flatten)]
+    pub reading: ReadArguments,
+
     /// Flags for clang, such as -I and -D
     #[arg(last = true, value_name = "CLANG FLAGS")]
     pub flags: Vec<String>,
@@ -251,6 +259,9 @@ pub struct MapArguments {
     /// Print a drawing for a browser
     #[arg(long, group = "form")]
     pub svg: bool,
+
+    #[command(flatten)]
+    pub reading: ReadArguments,
 
     /// Flags for clang, such as -I and -D
     #[arg(last = true, value_name = "CLANG FLAGS")]
@@ -337,6 +348,9 @@ pub struct ReplayArguments {
 
     #[command(flatten)]
     pub sandbox: SandboxArguments,
+
+    #[command(flatten)]
+    pub reading: ReadArguments,
 }
 
 /// Say why a goal has its verdict

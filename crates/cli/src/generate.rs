@@ -41,7 +41,8 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         return task.finish(Vec::new(), failures, &interrupt).map(|finished| finished.exit);
     }
     let relations = settings.criteria.contains(&Criterion::Boundary);
-    let workshop = Workshop::find(arguments.sandbox.choose()?)?.with_relations(relations);
+    let sandbox = arguments.sandbox.choose()?;
+    let workshop = Workshop::find(sandbox, arguments.reading.rules(sandbox.layers))?.with_relations(relations);
     let compiler = workshop.compiler_version()?;
     let Opened { keeper, notes } = task.keeper(&compiler, &settings)?;
     tell_all(arguments, &notes);

@@ -12,6 +12,7 @@ mod keeper;
 mod map;
 mod out_folder;
 mod pipeline;
+mod reading;
 mod replay;
 mod sandbox;
 mod schedule;
@@ -35,6 +36,9 @@ fn main() -> ExitCode {
     if matches!(arguments.command, Command::SmtWorker) {
         return branchwise_constraints::smt_worker_main();
     }
+    if matches!(arguments.command, Command::ReadWorker) {
+        return branchwise_frontend::worker_main();
+    }
     match std::panic::catch_unwind(|| run(arguments.command)) {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(error)) => {
@@ -54,7 +58,7 @@ fn run(command: Command) -> Result<Exit, CliError> {
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Doctor => doctor::doctor(),
-        Command::SmtWorker => unreachable!("answered before"),
+        Command::SmtWorker | Command::ReadWorker => unreachable!("answered before"),
     }
 }
 

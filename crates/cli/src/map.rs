@@ -1,18 +1,23 @@
 //! `branchwise map`: the graphs of a file's functions.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_generate::{GoalTrees, Routes};
 use branchwise_goals::{Goal, branch_goals};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
+use branchwise_replay::Layers;
 use branchwise_report::map_view;
+use branchwise_tools::ToolRules;
 
 use crate::arguments::{Graph, MapArguments, Nodes, TreeGoal};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
 use crate::pipeline::{load_alone, load_map};
+use crate::reading::FlagNotes;
+use crate::sources::{self, SourceFile};
 
 pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
     if (arguments.svg || arguments.json) && arguments.files.len() > 1 {
@@ -21,10 +26,10 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
     if let (Some(goal), Some(function)) = (arguments.tree, &arguments.function) {
         return tree(arguments, goal, function);
     }
-    for file in &arguments.files {
-        let map = load_map(file, &arguments.flags)?;
-        let function =
-            arguments.function.as_deref().map(|name| find(&map, name, &file.display().to_string())).transpose()?;
+    for file in sources(arguments)? {
+        let map = load_map(&file, rules(arguments))?;
+        let name = file.path.display().to_string();
+        let function = arguments.function.as_deref().map(|wanted| find(&map, wanted, &name)).transpose()?;
         let text = match shown(arguments) {
             Shown::Single(graph) => view(arguments, &map, function, graph),
             Shown::Across(graph) => across(arguments, &map, function, graph)?,
@@ -33,6 +38,19 @@ pub fn map(arguments: &MapArguments) -> Result<Exit, CliError> {
         print_text(&text)?;
     }
     Ok(Exit::Done)
+}
+
+/// Returns the files with the flags that are used.
+fn sources(arguments: &MapArguments) -> Result<Vec<SourceFile>, CliError> {
+    let mut notes = FlagNotes::default();
+    let file = |path: &PathBuf| SourceFile { path: path.clone(), flags: arguments.flags.clone() };
+    let files = arguments.files.iter().map(|path| arguments.reading.usable(file(path), &mut notes)).collect();
+    notes.sentences().for_each(|note| sources::tell(&note));
+    files
+}
+
+fn rules(arguments: &MapArguments) -> ToolRules {
+    arguments.reading.rules(Layers::of_this_machine())
 }
 
 /// Graphs of each function, or of one with all it calls.
@@ -109,10 +127,10 @@ fn across(
 }
 
 fn tree(arguments: &MapArguments, wanted: TreeGoal, function: &str) -> Result<Exit, CliError> {
-    for file in &arguments.files {
-        let loaded = load_alone(file, &arguments.flags)?;
+    for file in sources(arguments)? {
+        let loaded = load_alone(&file, rules(arguments))?;
         let (program, map) = (&loaded.program, &loaded.program.map);
-        let id = find(map, function, &file.display().to_string())?;
+        let id = find(map, function, &file.path.display().to_string())?;
         let goals = branch_goals(map, id);
         let TreeGoal { line, column, outcome } = wanted;
         let is_wanted =

@@ -1,17 +1,20 @@
 //! From a file to a verified program: front end, lowering, verifier.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::Path;
 
-use branchwise_frontend::{Declarations, FrontendError, LinkedFile, Neighbours, Source, Toolchain, Unit, lower};
+use branchwise_frontend::lower::Symbols;
+use branchwise_frontend::{
+    FrontendError, LinkedFile, LoadError, LoadOptions, LoadedUnit, Neighbours, Reader, Source, Toolchain, Unit,
+};
 use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Program};
 use branchwise_replay::{Harness, Limits, OtherObject, ReplayError, Sandbox, Sources, Tools};
 use branchwise_report::Fingerprint;
+use branchwise_tools::ToolRules;
 
 use crate::config::Config;
 use crate::error::CliError;
+use crate::sources::SourceFile;
 
 /// A file that was analysed and lowered.
 pub struct Loaded {
@@ -31,7 +34,7 @@ pub struct Member<'a> {
 
 /// The tools that every file needs, found once.
 pub struct Workshop {
-    toolchain: Toolchain,
+    reader: Reader,
     tools: Tools,
     sandbox: Sandbox,
     /// Files are read with a probe at every comparison.
@@ -63,11 +66,10 @@ impl Loaded {
 }
 
 impl Workshop {
-    /// Finds the tools; native runs are confined as `sandbox` says.
-    pub fn find(sandbox: Sandbox) -> Result<Self, CliError> {
-        let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
+    /// Finds the tools; native runs are confined as `sandbox` says, compilers as `rules` say.
+    pub fn find(sandbox: Sandbox, rules: ToolRules) -> Result<Self, CliError> {
         let tools = Tools::find().map_err(|error| replay_error(&error))?;
-        Ok(Workshop { toolchain, tools, sandbox, relations: false })
+        Ok(Workshop { reader: reader(rules)?, tools: tools.with_rules(rules), sandbox, relations: false })
     }
 
     /// Reads files so that comparisons tell how their operands lie to each other.
@@ -77,7 +79,7 @@ impl Workshop {
 
     /// What all files share, so that each can be linked with the others.
     pub fn neighbours(&self, sources: &[Source<'_>], jobs: usize) -> Result<Neighbours, CliError> {
-        Neighbours::read(&self.toolchain, sources, jobs).map_err(|error| frontend_error(&error))
+        Neighbours::read(&self.reader, sources, jobs).map_err(|error| frontend_error(&error))
     }
 
     pub fn load(&self, source: Source<'_>, config: &Config, member: Member<'_>) -> Result<Loaded, CliError> {
@@ -86,33 +88,18 @@ impl Workshop {
         let mut provided = member.neighbours.provided_to(member.index);
         provided.retain(|name| !config.stub_results.contains_key(name));
         // The library provides what may run.
-        let allowed = config.allowed_calls();
-        provided.extend(allowed.iter().cloned());
-        let mut unit = match self.relations {
-            true => branchwise_frontend::analyse_relations(&self.toolchain, &source, &config.declarations(), &provided)
-                .map_err(|error| frontend_error(&error))?,
-            false => analyse(&self.toolchain, source, &config.declarations(), &provided)?,
+        let allowed_calls = config.allowed_calls();
+        provided.extend(allowed_calls.iter().cloned());
+        let options = LoadOptions {
+            declarations: config.declarations(),
+            stub_results: config.stub_results.clone(),
+            allowed_calls,
+            provided: provided.clone(),
+            relations: self.relations,
         };
-        unit.map.stub_results = config.stub_results.clone();
-        unit.map.allowed_calls = allowed;
-        let folder =
-            tempfile::tempdir().map_err(|cause| CliError::input("cannot make a temporary folder").with_cause(cause))?;
-        let bitcode = folder.path().join("unit.bc");
-        branchwise_frontend::compile_bitcode(&self.toolchain, &unit, &bitcode).map_err(|error| {
-            CliError::our_fault(format!("the marked text of {} does not compile", file.display())).with_cause(error)
-        })?;
-        let unreadable = || CliError::our_fault(format!("cannot read the bitcode of {}", file.display()));
-        let linked = match provided.is_empty() {
-            true => Vec::new(),
-            false => {
-                let symbols = lower::symbols(&bitcode).map_err(|error| unreadable().with_cause(error))?;
-                member.neighbours.needed(member.index, &symbols, &provided)
-            }
-        };
-        let others: Vec<lower::LinkedBitcode<'_>> =
-            linked.iter().map(|file| lower::LinkedBitcode { path: &file.bitcode, renamed: &file.renamed }).collect();
-        let code = lower::lower_linked(&bitcode, &others).map_err(|error| unreadable().with_cause(error))?;
-        let code = branchwise_frontend::with_user_columns(code, &unit.columns, &unit.map);
+        let needed = |symbols: &Symbols| member.neighbours.needed(member.index, symbols, &provided);
+        let loaded = self.reader.load(source, options, needed).map_err(load_error)?;
+        let LoadedUnit { unit, code, linked } = loaded;
         let program = Program { map: unit.map.clone(), code };
         branchwise_program::verify(&program).map_err(|error| {
             CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error)
@@ -135,29 +122,27 @@ impl Workshop {
     }
 }
 
-/// The map alone, for `branchwise map`.
-pub fn load_map(file: &Path, flags: &[String]) -> Result<Map, CliError> {
+fn reader(rules: ToolRules) -> Result<Reader, CliError> {
+    let program = std::env::current_exe()
+        .map_err(|cause| CliError::input("cannot find the program of Branchwise itself").with_cause(cause))?;
     let toolchain = Toolchain::find().map_err(|error| frontend_error(&error))?;
-    let source = Source { path: file, flags, set_statics: false, instances: &[] };
-    Ok(analyse(&toolchain, source, &Declarations::new(), &BTreeSet::new())?.map)
+    Ok(Reader::new(&program, toolchain.with_rules(rules)))
+}
+
+/// The map alone, for `branchwise map`.
+pub fn load_map(file: &SourceFile, rules: ToolRules) -> Result<Map, CliError> {
+    reader(rules)?.map(source_of(file)).map_err(load_error)
 }
 
 /// The program of one file without configuration and neighbours, to look at it.
-pub fn load_alone(file: &Path, flags: &[String]) -> Result<Loaded, CliError> {
-    let workshop = Workshop::find(Sandbox::auto())?;
-    let source = || Source { path: file, flags, set_statics: false, instances: &[] };
-    let neighbours = workshop.neighbours(&[source()], 1)?;
-    workshop.load(source(), &Config::default(), Member { neighbours: &neighbours, index: 0 })
+pub fn load_alone(file: &SourceFile, rules: ToolRules) -> Result<Loaded, CliError> {
+    let workshop = Workshop::find(Sandbox::auto(), rules)?;
+    let neighbours = Neighbours::default();
+    workshop.load(source_of(file), &Config::default(), Member { neighbours: &neighbours, index: 0 })
 }
 
-fn analyse(
-    toolchain: &Toolchain,
-    source: Source<'_>,
-    declarations: &Declarations,
-    provided: &BTreeSet<String>,
-) -> Result<Unit, CliError> {
-    branchwise_frontend::analyse_linked(toolchain, &source, declarations, provided)
-        .map_err(|error| frontend_error(&error))
+fn source_of(file: &SourceFile) -> Source<'_> {
+    Source { path: &file.path, flags: &file.flags, set_statics: false, instances: &[] }
 }
 
 /// The functions that the user names, of one file; where none is named, all that the configuration wants.
@@ -189,6 +174,13 @@ pub fn meant<'a>(map: &'a Map, name: &str) -> Vec<&'a str> {
             || bare(known).ends_with(&format!("::{name}"))
     };
     names().filter(|known| ends(known)).collect()
+}
+
+fn load_error(error: LoadError) -> CliError {
+    match error {
+        LoadError::Frontend(error) => frontend_error(&error),
+        LoadError::Ours { message, cause } => CliError::our_fault(message).with_cause(cause),
+    }
 }
 
 fn frontend_error(error: &FrontendError) -> CliError {

@@ -17,11 +17,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::generate::print_text;
 use crate::pipeline::{Member, Workshop, replay_error};
+use crate::reading::{FlagNotes, ReadArguments};
+use crate::sources::{self, SourceFile};
 
 pub fn replay(arguments: &ReplayArguments) -> Result<Exit, CliError> {
-    let suite = Suite::load(&arguments.folder)?;
+    let suite = with_usable_flags(Suite::load(&arguments.folder)?, &arguments.reading)?;
     let sandbox = arguments.sandbox.choose()?;
-    let workshop = Workshop::find(sandbox)?;
+    let workshop = Workshop::find(sandbox, arguments.reading.rules(sandbox.layers))?;
     let mut rows = Vec::new();
     let neighbours = neighbours(&workshop, &suite)?;
     for (index, file) in suite.files.iter().enumerate() {
@@ -29,6 +31,18 @@ pub fn replay(arguments: &ReplayArguments) -> Result<Exit, CliError> {
     }
     print_text(&if arguments.json { as_json(&rows, sandbox) } else { as_text(&rows, sandbox) })?;
     Ok(Exit::Done)
+}
+
+/// A suite may come from a stranger, and its flags with it.
+fn with_usable_flags(suite: Suite, reading: &ReadArguments) -> Result<Suite, CliError> {
+    let mut notes = FlagNotes::default();
+    let mut usable = |file: StoredFile| {
+        let source = SourceFile { path: file.source.clone(), flags: file.flags.clone() };
+        Ok(StoredFile { flags: reading.usable(source, &mut notes)?.flags, ..file })
+    };
+    let files = suite.files.into_iter().map(&mut usable).collect::<Result<_, CliError>>()?;
+    notes.sentences().for_each(|note| sources::tell(&note));
+    Ok(Suite { files, ..suite })
 }
 
 /// The files of a suite were generated together.

@@ -7,6 +7,7 @@ use branchwise_program::map::Language;
 
 use crate::arguments::GenerateArguments;
 use crate::error::CliError;
+use crate::reading::{FlagNotes, ReadArguments};
 
 /// A C file and the flags it is compiled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +36,20 @@ impl Sources {
             let of_cpp = |file: &&mut SourceFile| language_of(&file.path) == Language::Cpp;
             sources.files.iter_mut().filter(of_cpp).for_each(|file| file.flags.push(NO_ACCESS_CONTROL.to_owned()));
         }
-        Ok(sources.checked())
+        Ok(sources.checked().with_usable_flags(&arguments.reading))
+    }
+
+    /// Leaves out flags that nobody should take from a stranger, and files that cannot be read without them.
+    fn with_usable_flags(mut self, reading: &ReadArguments) -> Self {
+        let mut notes = FlagNotes::default();
+        for file in std::mem::take(&mut self.files) {
+            match reading.usable(file, &mut notes) {
+                Ok(file) => self.files.push(file),
+                Err(error) => self.failures.push(error),
+            }
+        }
+        self.notes.extend(notes.sentences());
+        self
     }
 
     /// A path that is wrong is the commonest mistake, and clang's words for it are not the clearest.
@@ -121,6 +135,7 @@ fn unreadable(file: &Path) -> Option<CliError> {
     let error = |message: &str| CliError::input(format!("cannot read {}: {message}", file.display()));
     match std::fs::metadata(file) {
         Ok(metadata) if metadata.is_dir() => Some(error("it is a folder").with_hint("name the C files in it")),
+        Ok(metadata) if !metadata.is_file() => Some(error("it is no file but a device, a pipe or a socket")),
         Ok(_) => None,
         Err(cause) => Some(error(&cause.to_string())),
     }

@@ -19,11 +19,13 @@ mod dataflow;
 mod derived;
 mod drivers;
 mod error;
+mod flags;
 mod functions;
 mod hierarchy;
 mod inputs;
 mod instances;
 mod language;
+mod load;
 pub mod lower;
 mod macros;
 mod making;
@@ -42,21 +44,26 @@ mod syntax;
 mod taken_for;
 mod toolchain;
 mod usage;
+mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use branchwise_program::map::{Domain, Language, Map};
 use branchwise_tools::KeyBuilder;
+use serde::{Deserialize, Serialize};
 
 pub use allocations::let_allocations_fail;
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;
+pub use flags::{CheckedFlags, Harm, RefusedFlag, check_flags};
 pub use language::{NO_ACCESS_CONTROL, language_of};
+pub use load::{LoadError, LoadOptions, LoadedUnit, OwnedSource, load};
 pub use lower::library::{is_modelled, may_call_back};
 pub use neighbours::{LinkedFile, Neighbours};
 pub use toolchain::Toolchain;
+pub use worker::{Reader, WORKER, worker_main};
 
 /// A C or C++ file and the compiler flags it is built with.
 #[derive(Debug, Copy, Clone)]
@@ -70,7 +77,7 @@ pub struct Source<'a> {
 }
 
 /// One analysed translation unit.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Unit {
     pub map: Map,
     /// Preprocessed text with markers, their declarations and the drivers; compiles as preprocessed text.
@@ -78,6 +85,9 @@ pub struct Unit {
     /// Includes the user's file and has the same drivers but no markers; compiles as the file does. What llvm-cov measures.
     pub plain: String,
     /// Leads from the compiler's locations in the marked text to the user's.
+    ///
+    /// Only the process that reads the file needs it.
+    #[serde(skip)]
     pub columns: UserColumns,
     /// The user's flags without what concerns output, optimisation and warnings.
     pub flags: Vec<String>,
@@ -138,7 +148,7 @@ fn run_for_bitcode(toolchain: &Toolchain, unit: &Unit, to: &Path) -> Result<(), 
     arguments.extend(BITCODE_FLAGS.map(String::from));
     arguments.extend(["-x", language::preprocessed(unit.language), "-o"].map(String::from));
     arguments.extend([to.display().to_string(), text.display().to_string()]);
-    let output = toolchain.run(&arguments)?;
+    let output = toolchain.run_writing(&arguments, to.parent().unwrap_or(Path::new(".")))?;
     match output.status.success() {
         true => Ok(()),
         false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),

@@ -234,6 +234,19 @@ pub fn help_of_generate() {
 
                       [default: auto]
 
+                  --read-time <SECONDS>
+                      Seconds to read and compile one file, at most
+
+                      [default: 300]
+
+                  --read-memory <MEGABYTES>
+                      Megabytes for each process that reads or compiles a file
+
+                      [default: 4096]
+
+                  --trust-flags
+                      Use flags that load code into the compiler or write files, and do not confine the compiler
+
               -h, --help
                       Print help (see a summary with '-h')
             ---- exit status 0
@@ -255,42 +268,45 @@ pub fn short_help_of_generate() {
               [CLANG FLAGS]...  Flags for clang, such as -I and -D
 
             Options:
-              -p <DIR>                      Folder with compile_commands.json, which says how each file is compiled
-                  --function <NAME>         Only this function; may be given several times [default: every function of the files]
-                  --scope <SCOPE>           Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
-                  --findings <FINDINGS>     Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
-                  --aim <AIM>               Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
-                  --criterion <CRITERION>   What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, path, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
-                  --measure                 Count the instructions that the tests of the longest paths execute, and name the slowest (criteria max-iterations and empty-else)
-                  --goal <PLACE>            Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or label by [FILE:]LINE:COLUMN:true or :false; may be given several times
-                  --path <OUTCOMES>         A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin with these outcomes; may be given several times
-                  --paths <FILE>            File with a path on each line
-                  --strategy <STRATEGY>     How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, dependence, depth-first]
-              -k <N>                        How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
-                  --time <SECONDS>          Time for each function [default: 10]
-                  --steps <N>               Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
-                  --memory <MEGABYTES>      Memory for each function; its exploration ends there [default: 1024]
-                  --external-solver <NAME>  Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or none [default: none]
-                  --no-data-dependence      Explore also alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
-                  --jobs <N>                Functions that are treated at the same time; the result does not depend on it [default: number of processors]
-                  --seed <N>                Start of the random choices: the same seed gives the same tests [default: 0]
-                  --seed-test <FILE>        File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
-                  --config <FILE>           File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
-                  --out <DIR>               Folder for the tests, report.json and suite.json [default: branchwise-out]
-                  --resume                  Go on with an earlier run that did not finish: functions whose results are in the journal of the folder are not searched again
-                  --salvage                 Write what the journal of the folder has, without searching the other functions
-                  --replace                 Write the results to the folder even where a fuller result is there; without it, a lesser one goes to the folder `partial` in it
-                  --emit <FORMAT>           What tests are written as; may be given several times [default: c] [possible values: c, gtest, catch2]
-                  --set-statics             Make the file's static variables inputs, instead of reaching their values by calls
-                  --private                 Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
-                  --instance <INSTANCE>     Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
-                  --malloc-may-fail         Let calls of malloc() and its like also fail, each as the test says
-                  --allow-calls <NAME>      Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all', instead of returning what the test says; several are set apart by commas
-                  --require <PERCENT>       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
-                  --json                    Print one JSON object on standard output instead of the table
-              -q, --quiet                   Print nothing but errors (and the JSON object, with --json)
-                  --sandbox <MODE>          How tests are confined when they run here (docs/reliability.md) [default: auto] [possible values: require, auto, off]
-              -h, --help                    Print help (see more with '--help')
+              -p <DIR>                       Folder with compile_commands.json, which says how each file is compiled
+                  --function <NAME>          Only this function; may be given several times [default: every function of the files]
+                  --scope <SCOPE>            Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
+                  --findings <FINDINGS>      Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
+                  --aim <AIM>                Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
+                  --criterion <CRITERION>    What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, path, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
+                  --measure                  Count the instructions that the tests of the longest paths execute, and name the slowest (criteria max-iterations and empty-else)
+                  --goal <PLACE>             Only this goal, in the function or in what it calls: a statement by its [FILE:]LINE, an outcome of a condition or label by [FILE:]LINE:COLUMN:true or :false; may be given several times
+                  --path <OUTCOMES>          A path as a goal, in the form in which reports and tests have it, such as '34+ 23- 5b+ 7:case 2': a test shall begin with these outcomes; may be given several times
+                  --paths <FILE>             File with a path on each line
+                  --strategy <STRATEGY>      How paths are chosen [default: hybrid] [possible values: hybrid, tree, concolic, dependence, depth-first]
+              -k <N>                         How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
+                  --time <SECONDS>           Time for each function [default: 10]
+                  --steps <N>                Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+                  --memory <MEGABYTES>       Memory for each function; its exploration ends there [default: 1024]
+                  --external-solver <NAME>   Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or none [default: none]
+                  --no-data-dependence       Explore also alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)
+                  --jobs <N>                 Functions that are treated at the same time; the result does not depend on it [default: number of processors]
+                  --seed <N>                 Start of the random choices: the same seed gives the same tests [default: 0]
+                  --seed-test <FILE>         File with an input whose path is the first, one `name = integer` a line: `x = 3`, `a[1] = -2`, `*p = 0`
+                  --config <FILE>            File with preconditions, domains of inputs and settings [default: the nearest branchwise.toml, here or above the first file]
+                  --out <DIR>                Folder for the tests, report.json and suite.json [default: branchwise-out]
+                  --resume                   Go on with an earlier run that did not finish: functions whose results are in the journal of the folder are not searched again
+                  --salvage                  Write what the journal of the folder has, without searching the other functions
+                  --replace                  Write the results to the folder even where a fuller result is there; without it, a lesser one goes to the folder `partial` in it
+                  --emit <FORMAT>            What tests are written as; may be given several times [default: c] [possible values: c, gtest, catch2]
+                  --set-statics              Make the file's static variables inputs, instead of reaching their values by calls
+                  --private                  Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
+                  --instance <INSTANCE>      Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
+                  --malloc-may-fail          Let calls of malloc() and its like also fail, each as the test says
+                  --allow-calls <NAME>       Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all', instead of returning what the test says; several are set apart by commas
+                  --require <PERCENT>        Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
+                  --json                     Print one JSON object on standard output instead of the table
+              -q, --quiet                    Print nothing but errors (and the JSON object, with --json)
+                  --sandbox <MODE>           How tests are confined when they run here (docs/reliability.md) [default: auto] [possible values: require, auto, off]
+                  --read-time <SECONDS>      Seconds to read and compile one file, at most [default: 300]
+                  --read-memory <MEGABYTES>  Megabytes for each process that reads or compiles a file [default: 4096]
+                  --trust-flags              Use flags that load code into the compiler or write files, and do not confine the compiler
+              -h, --help                     Print help (see more with '--help')
             ---- exit status 0
         "#]],
     );
@@ -320,6 +336,9 @@ pub fn help_of_map() {
                   --json                           Print one JSON object
                   --dot                            Print a drawing for Graphviz
                   --svg                            Print a drawing for a browser
+                  --read-time <SECONDS>            Seconds to read and compile one file, at most [default: 300]
+                  --read-memory <MEGABYTES>        Megabytes for each process that reads or compiles a file [default: 4096]
+                  --trust-flags                    Use flags that load code into the compiler or write files, and do not confine the compiler
               -h, --help                           Print help (see more with '--help')
             ---- exit status 0
         "#]],
@@ -339,9 +358,12 @@ pub fn help_of_replay() {
               <DIR>  A folder that `branchwise generate --out` wrote
 
             Options:
-                  --json            Print one JSON object
-                  --sandbox <MODE>  How tests are confined when they run here (docs/reliability.md) [default: auto] [possible values: require, auto, off]
-              -h, --help            Print help (see more with '--help')
+                  --json                     Print one JSON object
+                  --sandbox <MODE>           How tests are confined when they run here (docs/reliability.md) [default: auto] [possible values: require, auto, off]
+                  --read-time <SECONDS>      Seconds to read and compile one file, at most [default: 300]
+                  --read-memory <MEGABYTES>  Megabytes for each process that reads or compiles a file [default: 4096]
+                  --trust-flags              Use flags that load code into the compiler or write files, and do not confine the compiler
+              -h, --help                     Print help (see more with '--help')
             ---- exit status 0
         "#]],
     );

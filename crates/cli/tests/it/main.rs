@@ -7,6 +7,7 @@ mod across;
 mod architecture;
 mod bad_input;
 mod command_line;
+mod compiler;
 mod completeness;
 mod coverage_tools;
 mod cplusplus;
@@ -59,7 +60,7 @@ fn named_tests() -> Vec<Trial> {
         architecture {
             crates_depend_on_each_other_only_as_designed
             clang_solver_and_argument_libraries_have_one_owner
-            only_replay_front_end_and_solver_start_processes
+            only_confinement_and_solver_start_processes
             only_report_and_cli_print
             only_the_module_smt_names_the_solver
         }
@@ -97,6 +98,15 @@ fn named_tests() -> Vec<Trial> {
             a_folder_instead_of_a_file
             a_suite_that_is_not_there
             a_goal_is_explained_from_a_stored_report
+        }
+        compiler {
+            one_file_that_crashes_the_compiler_ends_alone
+            files_without_end_are_named
+            too_much_memory_and_time_are_named
+            flags_that_load_code_are_refused
+            flags_that_write_are_left_out
+            a_stored_suite_is_no_more_trusted
+            a_compiler_that_was_taken_over_reaches_nothing
         }
         completeness {
             criteria_are_complete_or_name_what_is_open
