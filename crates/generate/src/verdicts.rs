@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use branchwise_goals::catalogue::{self, PRECONDITION};
 use branchwise_goals::{
-    Bound, Evidence, Goal, GoalId, GoalKind, Ledger, Needs, Notation, TestId, UnknownReason, Verdict,
+    Assumption, Bound, Evidence, Goal, GoalId, GoalKind, KnownAssumption, Ledger, Needs, Notation, TestId,
+    UnknownReason, Verdict,
 };
 use branchwise_program::code::Location;
 use branchwise_program::library::{self, Facts};
@@ -15,12 +17,9 @@ use branchwise_search::{Guidance, Routes};
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
 use crate::result::PathConstraint;
 
-/// What holds for all inputs and paths that a verdict speaks of.
-const ASSUMPTIONS: [&str; 3] = [
-    "integer arithmetic wraps around as the machine's does",
-    "a path ends at an access outside an object, through a null pointer, and at a division by zero",
-    "a pointer points to the start of an object, or to a member or an element of its type in that of an earlier pointer",
-];
+/// The assumptions of every verdict, whatever its inputs and paths.
+const ALWAYS: [KnownAssumption; 3] =
+    [catalogue::ARITHMETIC_WRAPS, catalogue::FAULTS_END_PATHS, catalogue::POINTERS_TO_STARTS];
 
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
@@ -260,36 +259,24 @@ impl Judge<'_> {
         )
     }
 
+    /// Every assumption that a verdict of this round rests on.
+    fn assumptions(&self, round: &Limitations) -> Vec<Assumption> {
+        let Program { map, code } = self.program;
+        let mut assumptions: Vec<Assumption> = ALWAYS.map(KnownAssumption::assumed).to_vec();
+        assumptions.extend(map.demands(self.function).into_iter().map(|demand| PRECONDITION.about(&demand)));
+        let may_fail = map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
+        let mut registering = library::rows().filter(|row| row.facts == Facts::Registers);
+        let needed = [
+            (catalogue::CALLEES_LEAVE_GLOBALS, round.caveats.calls_stubs),
+            (catalogue::OPAQUE_POINTERS_HAVE_ONE_TYPE, self.takes_void_for_objects()),
+            (catalogue::ALLOCATION_SUCCEEDS, !may_fail && code.function_named("__bw_allocate").is_some()),
+            (catalogue::NOTHING_AFTER_RETURN, registering.any(|row| code.function_named(row.name).is_some())),
+        ];
+        assumptions.extend(needed.into_iter().filter(|(_, is_needed)| *is_needed).map(|(known, _)| known.assumed()));
+        assumptions
+    }
+
     fn evidence(&self, round: &Limitations) -> Evidence {
-        let demands = self.program.map.demands(self.function);
-        let mut assumptions = ASSUMPTIONS.map(String::from).to_vec();
-        assumptions.extend(demands.into_iter().map(|demand| format!("precondition: {demand}")));
-        if round.caveats.calls_stubs {
-            assumptions.push(
-                "functions that nobody defines return any value of their type and change nothing but what their \
-                 parameters point to"
-                    .to_string(),
-            );
-        }
-        if self.takes_void_for_objects() {
-            assumptions.push(
-                "a pointer to void, or to a structure that the file does not define, points to objects of the one type that \
-                 the program converts it to"
-                    .to_string(),
-            );
-        }
-        let may_fail = self.program.map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
-        if !may_fail && self.program.code.function_named("__bw_allocate").is_some() {
-            assumptions.push("an allocation of up to 256 MiB succeeds (--malloc-may-fail lets it fail)".to_string());
-        }
-        let registers = |row: &library::Row| row.facts == Facts::Registers;
-        if library::rows().any(|row| registers(row) && self.program.code.function_named(row.name).is_some()) {
-            assumptions.push(
-                "what runs after the function has returned (handlers of atexit, destructors of static objects) is no part \
-                 of the test"
-                    .to_string(),
-            );
-        }
         Evidence {
             proof: match round.united {
                 false => "every path that could lead there was executed or its condition refuted".to_string(),
@@ -298,7 +285,7 @@ impl Judge<'_> {
             },
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
-            assumptions,
+            assumptions: self.assumptions(round),
             infeasible_prefix: None,
         }
     }

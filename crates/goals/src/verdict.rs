@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Assumption;
+
 /// Number of a test within its function, from 1.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TestId(pub u32);
@@ -31,8 +33,8 @@ pub struct Evidence {
     /// Paths executed and prefixes refuted in that proof.
     pub paths: u64,
     pub refuted_prefixes: u64,
-    /// What the proof takes for granted about the inputs, one sentence each.
-    pub assumptions: Vec<String>,
+    /// The statements that the proof takes for granted.
+    pub assumptions: Vec<Assumption>,
     /// Of a path: its shortest prefix that no input takes.
     pub infeasible_prefix: Option<String>,
 }

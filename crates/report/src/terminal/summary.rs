@@ -1,6 +1,7 @@
 //! Everything below and including the final table.
 
 use branchwise_generate::{Confirmation, FunctionReport, GoalReport, Timing};
+use branchwise_goals::catalogue::PRECONDITION;
 use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
 
 use super::table::{percent_text, table};
@@ -120,11 +121,12 @@ fn goal_line(file: &FileReport, unit: &FunctionReport, found: &GoalReport, style
 
 /// The proof, with the preconditions that it rests on.
 fn proof_text(evidence: &Evidence) -> String {
-    let preconditions: Vec<&str> =
-        evidence.assumptions.iter().filter_map(|assumption| assumption.strip_prefix("precondition: ")).collect();
-    match preconditions.is_empty() {
-        true => evidence.proof.clone(),
-        false => format!("{}, given {}", evidence.proof, preconditions.join(" and ")),
+    let preconditions = evidence.assumptions.iter().filter(|assumption| PRECONDITION.is(assumption));
+    let preconditions: Vec<&str> = preconditions.filter_map(|assumption| assumption.subject.as_deref()).collect();
+    if preconditions.is_empty() {
+        evidence.proof.clone()
+    } else {
+        format!("{}, given {}", evidence.proof, preconditions.join(" and "))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use branchwise_generate::{Disagreement, FindingKind};
-use branchwise_goals::{Bound, Evidence, GoalId, TestId, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Evidence, GoalId, KnownAssumption, TestId, UnknownReason, Verdict};
 use branchwise_replay::NativeEnd;
 
 use crate::common::*;
@@ -13,7 +13,7 @@ fn evidence() -> Evidence {
         proof: "every path was explored".to_owned(),
         paths: 3,
         refuted_prefixes: 2,
-        assumptions: vec!["'n' is any int".to_owned()],
+        assumptions: vec![KnownAssumption { name: "any-int", text: "'n' is any int" }.assumed()],
         infeasible_prefix: None,
     }
 }
