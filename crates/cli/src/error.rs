@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use branchwise_report::{ExplainError, SuiteError};
+use branchwise_results::LoadError;
 
 use crate::exit::Exit;
 
@@ -99,7 +100,16 @@ impl From<SuiteError> for CliError {
 
 impl From<ExplainError> for CliError {
     fn from(error: ExplainError) -> Self {
-        CliError::usage(error.message).with_hint(error.hint)
+        match error {
+            ExplainError::NoGoal { .. } => CliError::usage(error.to_string()).with_hint(error.hint()),
+            ExplainError::Unreadable(error) => error.into(),
+        }
+    }
+}
+
+impl From<LoadError> for CliError {
+    fn from(error: LoadError) -> Self {
+        CliError::input(error.message).with_hint(error.hint)
     }
 }
 

@@ -11,11 +11,13 @@ use branchwise_frontend::{LinkedFile, language_of};
 use branchwise_generate::{FunctionSettings, Settings, WantedGoals, WantedPlace, is_on_longest_paths};
 use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
+use branchwise_results::{Report, Run};
 
 use crate::arguments::{ExternalSolver, GenerateArguments};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::how_made;
 use crate::interrupt::Interrupt;
 use crate::keeper::{Keeper, Opened};
 use crate::out_folder::OutFolder;
@@ -35,8 +37,9 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         return Err(failures.remove(0));
     }
     let settings = settings(arguments, &config, &interrupt)?;
+    let run = how_made::before(arguments, &config, config_path.as_deref(), &settings);
     let folder = OutFolder::open(&arguments.out)?;
-    let task = Task { arguments, config: &config, config_path: config_path.as_deref(), folder: &folder };
+    let task = Task { arguments, config: &config, config_path: config_path.as_deref(), folder: &folder, run };
     if sources.is_empty() {
         return task.finish(Vec::new(), failures, &interrupt).map(|finished| finished.exit);
     }
@@ -72,6 +75,8 @@ struct Task<'a> {
     config: &'a Config,
     config_path: Option<&'a Path>,
     folder: &'a OutFolder,
+    /// How the results are made, without the files.
+    run: Run,
 }
 
 /// What came of the command.
@@ -131,13 +136,15 @@ impl Task<'_> {
         if files.is_empty() && failures.len() == 1 {
             return Err(failures.remove(0));
         }
+        let run = how_made::with_sources(&self.run, &files);
         let linked: Vec<Vec<LinkedSource<'_>>> = files.iter().map(linked_sources).collect();
         let files: Vec<FileReport> =
             files.iter().zip(&linked).map(|(file, linked)| file_report(file, linked)).collect();
         let interrupted = interrupt.is_raised();
         let is_cut = interrupted || self.arguments.salvage;
-        let written = self.write(&files, is_cut)?;
-        print(self.arguments, &files, &written)?;
+        let report = branchwise_report::results(&files, run);
+        let written = self.write(&files, &report, is_cut)?;
+        print(self.arguments, &files, &report, &written)?;
         tell_unusable(self.arguments, &files);
         failures.iter().for_each(CliError::tell);
         if unread > 0 {
@@ -149,7 +156,7 @@ impl Task<'_> {
     }
 
     /// Writes the suite; a lesser one goes beside a fuller one.
-    fn write(&self, files: &[FileReport], is_cut: bool) -> Result<WrittenSuite, CliError> {
+    fn write(&self, files: &[FileReport], report: &Report, is_cut: bool) -> Result<WrittenSuite, CliError> {
         let GenerateArguments { emit, set_statics, instances, replace, .. } = self.arguments;
         let started_in = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
         let origin = Origin {
@@ -162,7 +169,7 @@ impl Task<'_> {
         let formats: Vec<_> = emit.iter().map(|format| (*format).into()).collect();
         let folder = self.folder.path();
         let place = if *replace { folder.to_owned() } else { branchwise_report::place_of(folder, files, is_cut) };
-        let written = branchwise_report::write_suite(&place, origin, files, &formats)?;
+        let written = branchwise_report::write_suite(&place, origin, files, report, &formats)?;
         if place != folder {
             let (folder, place) = (folder.display(), place.display());
             let note = format!("{folder} holds a fuller result, so this one is in {place}; --replace would replace it");
@@ -311,9 +318,14 @@ fn tell_unusable(arguments: &GenerateArguments, files: &[FileReport]) {
     }
 }
 
-fn print(arguments: &GenerateArguments, files: &[FileReport], written: &WrittenSuite) -> Result<(), CliError> {
+fn print(
+    arguments: &GenerateArguments,
+    files: &[FileReport],
+    report: &Report,
+    written: &WrittenSuite,
+) -> Result<(), CliError> {
     let text = match (arguments.json, arguments.quiet) {
-        (true, _) => format!("{:#}\n", branchwise_report::json(files)),
+        (true, _) => as_json(report)?,
         (false, true) => return Ok(()),
         (false, false) => {
             let no_color = std::env::var("NO_COLOR").ok();
@@ -323,6 +335,12 @@ fn print(arguments: &GenerateArguments, files: &[FileReport], written: &WrittenS
         }
     };
     print_text(&text)
+}
+
+fn as_json(report: &Report) -> Result<String, CliError> {
+    let text = serde_json::to_string_pretty(report);
+    let text = text.map_err(|cause| CliError::our_fault("the results are no JSON").with_cause(cause))?;
+    Ok(text + "\n")
 }
 
 /// A reader that goes away early, such as `head`, is no error.

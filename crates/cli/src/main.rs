@@ -7,6 +7,7 @@ mod error;
 mod exit;
 mod explain;
 mod generate;
+mod how_made;
 mod interrupt;
 mod keeper;
 mod map;

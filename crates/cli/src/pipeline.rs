@@ -23,6 +23,8 @@ pub struct Loaded {
     pub linked: Vec<LinkedFile>,
     /// The texts that the native harness is built from.
     unit: Unit,
+    /// The SHA-256 of the file, as it was when it was read.
+    pub sha256: String,
 }
 
 /// One of several files that are given together.
@@ -104,7 +106,11 @@ impl Workshop {
         branchwise_program::verify(&program).map_err(|error| {
             CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error)
         })?;
-        Ok(Loaded { program, linked, unit })
+        // Only now is it known that the file is not too large to be read.
+        let text = std::fs::read(file);
+        let text =
+            text.map_err(|cause| CliError::input(format!("cannot read {}", file.display())).with_cause(cause))?;
+        Ok(Loaded { program, linked, unit, sha256: branchwise_results::sha256(&text) })
     }
 
     pub fn harness(&self, loaded: &Loaded) -> Result<Harness, CliError> {

@@ -8,7 +8,7 @@ use branchwise_goals::{Ledger, branch_goals};
 use branchwise_program::FunctionId;
 use branchwise_program::map::Map;
 use branchwise_replay::{Coverage, Harness, NativeEnd, Observation, Sandbox, TestCase};
-use branchwise_report::{StoredFile, Suite, sandbox_json};
+use branchwise_report::{StoredFile, Suite, sandbox_results};
 use serde_json::json;
 
 use crate::arguments::ReplayArguments;
@@ -151,5 +151,5 @@ fn as_json(rows: &[Row], sandbox: Sandbox) -> String {
             })
         })
         .collect();
-    format!("{:#}\n", json!({ "version": 1, "functions": functions, "sandbox": sandbox_json(sandbox) }))
+    format!("{:#}\n", json!({ "version": 1, "functions": functions, "sandbox": sandbox_results(sandbox) }))
 }

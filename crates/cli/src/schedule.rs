@@ -39,6 +39,9 @@ pub struct GeneratedFile {
     /// The other files that it is linked with, and the symbols that are missing all the same.
     pub linked: Vec<LinkedFile>,
     pub missing: Vec<String>,
+    /// The SHA-256 of the file, and a hash of all that the results rest on.
+    pub sha256: String,
+    pub fingerprint: String,
 }
 
 /// What to do.
@@ -424,6 +427,8 @@ impl Schedule<'_> {
             keeps_state: branchwise_report::keeps_state(program),
             linked: file.loaded.linked.clone(),
             missing: file.missing.clone(),
+            sha256: file.loaded.sha256.clone(),
+            fingerprint: file.loaded.fingerprint().to_string(),
         }
     }
 

@@ -85,6 +85,16 @@ pub enum Scope {
     Reachable,
 }
 
+impl Scope {
+    /// Returns the name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Unit => "unit",
+            Scope::Reachable => "reachable",
+        }
+    }
+}
+
 /// How ways through a function are chosen.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
 pub enum Strategy {
@@ -103,6 +113,17 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// Returns the name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Hybrid => "hybrid",
+            Strategy::Tree => "tree",
+            Strategy::Concolic => "concolic",
+            Strategy::Dependence => "dependence",
+            Strategy::DepthFirst => "depth-first",
+        }
+    }
+
     /// Nothing but single paths.
     pub(crate) fn is_path_by_path(self) -> bool {
         matches!(self, Strategy::Concolic | Strategy::Dependence | Strategy::DepthFirst)
@@ -118,6 +139,16 @@ pub enum AimAt {
     All,
 }
 
+impl AimAt {
+    /// Returns the name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            AimAt::Unconstrained => "unconstrained",
+            AimAt::All => "all",
+        }
+    }
+}
+
 /// What is done about bad ends and undefined behaviour.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
 pub enum FindingsMode {
@@ -128,6 +159,17 @@ pub enum FindingsMode {
     /// They are looked for as well.
     #[default]
     Search,
+}
+
+impl FindingsMode {
+    /// Returns the name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingsMode::None => "none",
+            FindingsMode::Met => "met",
+            FindingsMode::Search => "search",
+        }
+    }
 }
 
 impl Default for Settings {

@@ -16,7 +16,7 @@ const DEEPEST_POINTER: usize = 8;
 
 /// The inputs by name, and what else the test gives. A pointer shows its object where it is first met and refers to it by
 /// number afterwards; objects at the end of a long chain of pointers stand under `objects`.
-pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> Json {
+pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> JsonMap<String, Json> {
     let mut writer = Writer::new(map, case, true);
     let mut named = writer.inputs(function, &case.inputs);
     for (feed, blobs) in map.feeds.values().zip(&case.feeds).filter(|(_, blobs)| !blobs.is_empty()) {
@@ -35,7 +35,7 @@ pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> Json {
     if !deferred.is_empty() {
         insert(&mut named, "objects", Json::Array(deferred));
     }
-    Json::Object(named)
+    named
 }
 
 /// Parentheses tell it from an input of the same name.
@@ -45,7 +45,7 @@ fn insert(named: &mut JsonMap<String, Json>, name: &str, value: Json) {
 }
 
 /// How the call ended, its result, and what it changed.
-pub fn observed(map: &Map, function: &Function, case: &TestCase, observation: &Observation) -> Json {
+pub fn observed(map: &Map, function: &Function, case: &TestCase, observation: &Observation) -> JsonMap<String, Json> {
     let mut writer = Writer::new(map, case, false);
     let mut observed = end(observation.end);
     if let Some(blob) = &observation.result {
@@ -59,7 +59,7 @@ pub fn observed(map: &Map, function: &Function, case: &TestCase, observation: &O
     if observation.truncated {
         observed.insert("trace_truncated".to_owned(), Json::Bool(true));
     }
-    Json::Object(observed)
+    observed
 }
 
 fn end(end: NativeEnd) -> JsonMap<String, Json> {

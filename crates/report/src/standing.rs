@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use branchwise_generate::FunctionReport;
-use serde_json::Value as Json;
+use branchwise_results::Heading;
 
 use crate::file_report::FileReport;
-use crate::suite::load_report;
 
 /// The folder for a lesser result, inside that of the fuller one.
 const LESSER: &str = "partial";
@@ -20,7 +19,8 @@ type Function = (String, String);
 /// A result is lesser if it lacks a function that the other finished, and is about the same files or `is_cut`. A
 /// function that its file no longer has is not lacking.
 pub fn place_of(folder: &Path, files: &[FileReport], is_cut: bool) -> PathBuf {
-    let lacks = load_report(folder).is_ok_and(|there| is_lesser(files, is_cut, &finished_there(&there)));
+    let lacks =
+        branchwise_results::headings(folder).is_ok_and(|there| is_lesser(files, is_cut, &finished_there(there)));
     if lacks { folder.join(LESSER) } else { folder.to_owned() }
 }
 
@@ -57,11 +57,7 @@ fn finished_here(files: &[FileReport]) -> BTreeSet<Function> {
     files.iter().collect::<Vec<_>>().iter().flat_map(finished).collect()
 }
 
-/// Reads the same from a `report.json`.
-fn finished_there(report: &Json) -> BTreeSet<Function> {
-    let functions = report["functions"].as_array().into_iter().flatten();
-    let finished =
-        functions.filter(|function| function.get("interrupted").is_none() && function.get("trouble").is_none());
-    let text = |value: &Json| value.as_str().map(str::to_owned);
-    finished.filter_map(|function| Some((text(&function["file"])?, text(&function["name"])?))).collect()
+fn finished_there(headings: Vec<Heading>) -> BTreeSet<Function> {
+    let finished = headings.into_iter().filter(|heading| heading.finished);
+    finished.map(|heading| (heading.file, heading.name)).collect()
 }

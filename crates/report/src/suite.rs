@@ -1,4 +1,4 @@
-//! Writes a suite into a folder: the emitted tests, `report.json`, and `suite.json` for later runs.
+//! Writes a suite into a folder: the emitted tests, the report, and `suite.json` for later runs.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -6,11 +6,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use branchwise_results::Report;
+
 use crate::emit::{EmittedFile, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest};
 use crate::file_report::FileReport;
-use crate::json::json;
+use crate::published::StagedReport;
 use crate::suite_data::Suite;
-use crate::whole::{Staged, stage, sync_names};
+use crate::whole::{Staged, stage};
 
 /// What tests are written as.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,11 +51,6 @@ impl SuiteError {
         SuiteError { message: format!("{} is not a suite: {cause}", path.display()), hint: Some(hint) }
     }
 
-    fn not_a_report(path: &Path, cause: &impl Display) -> Self {
-        let hint = "generate the suite again".to_owned();
-        SuiteError { message: format!("{} is not a report: {cause}", path.display()), hint: Some(hint) }
-    }
-
     pub(crate) fn changed(source: &Path, function: &str, what: &str) -> Self {
         let message = format!("'{function}' in {} does not fit the suite: {what}", source.display());
         SuiteError { message, hint: Some("generate the suite again".to_owned()) }
@@ -90,36 +87,28 @@ pub struct Origin<'a> {
 }
 
 /// Writes everything into `folder`, which is made where it does not exist. Every file appears whole, and none before all are
-/// written.
+/// written. `report` holds the results of the files.
 pub fn write_suite(
     folder: &Path,
     origin: Origin<'_>,
     files: &[FileReport],
+    report: &Report,
     formats: &[EmitFormat],
 ) -> Result<WrittenSuite, SuiteError> {
     fs::create_dir_all(folder).map_err(|cause| SuiteError::cannot_write(folder, &cause))?;
     let emitted = emitted_files(folder, files, formats);
     let tests = emitted.iter().map(|file| stage(folder.join(&file.name), &file.text)).collect::<Result<Vec<_>, _>>()?;
-    let report = stage(folder.join("report.json"), &format!("{:#}\n", json(files)))?;
     let suite = stage(folder.join("suite.json"), &suite_text(folder, files, origin)?)?;
+    let report = StagedReport::stage(folder, report)?;
     // Everything is written: what can still go wrong needs no room.
     let tests = tests.into_iter().map(Staged::publish).collect::<Result<Vec<_>, _>>()?;
-    let written = WrittenSuite { tests, suite: suite.publish()?, report: report.publish()? };
-    sync_names(folder);
-    Ok(written)
+    Ok(WrittenSuite { tests, suite: suite.publish()?, report: report.publish()? })
 }
 
 fn suite_text(folder: &Path, files: &[FileReport], origin: Origin<'_>) -> Result<String, SuiteError> {
     let suite = serde_json::to_string_pretty(&Suite::new(files, origin));
     let suite = suite.map_err(|cause| SuiteError::cannot_write(&folder.join("suite.json"), &cause.into()))?;
     Ok(suite + "\n")
-}
-
-/// Reads `report.json` of a folder that [`write_suite`] wrote.
-pub fn load_report(folder: &Path) -> Result<serde_json::Value, SuiteError> {
-    let path = folder.join("report.json");
-    let text = fs::read_to_string(&path).map_err(|cause| SuiteError::cannot_read(&path, &cause))?;
-    serde_json::from_str(&text).map_err(|cause| SuiteError::not_a_report(&path, &cause))
 }
 
 fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) -> Vec<EmittedFile> {

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use branchwise_results::DETAILS;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::suite::SuiteError;
 
@@ -15,7 +16,8 @@ const UNFINISHED: &str = ".branchwise-unfinished-";
 /// A file that is written and has no name yet.
 #[derive(Debug)]
 pub(crate) struct Staged {
-    file: NamedTempFile,
+    /// Closed, because a report may have more files than a process may open.
+    file: TempPath,
     path: PathBuf,
 }
 
@@ -25,7 +27,7 @@ pub(crate) fn stage(path: PathBuf, text: &str) -> Result<Staged, SuiteError> {
     let written = unfinished(folder).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
-        Ok(file)
+        Ok(file.into_temp_path())
     });
     let file = written.map_err(|cause| SuiteError::cannot_write(&path, &cause))?;
     Ok(Staged { file, path })
@@ -54,6 +56,11 @@ pub(crate) fn sync_names(folder: &Path) {
 
 /// Removes the unfinished files of a run that was killed while it wrote. Nobody else may be writing to the folder.
 pub fn remove_unfinished(folder: &Path) {
+    remove_unfinished_in(folder);
+    remove_unfinished_in(&folder.join(DETAILS));
+}
+
+fn remove_unfinished_in(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_unfinished = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(UNFINISHED);
     for entry in entries.filter(|entry| is_unfinished(&entry.file_name())) {
@@ -85,9 +92,12 @@ mod tests {
     fn unfinished_files_go_and_others_stay() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (_, left) = unfinished(folder.path()).expect("it can be made").keep().expect("it can be kept");
+        let details = folder.path().join(DETAILS);
+        fs::create_dir(&details).expect("a writable folder");
+        let (_, left_inside) = unfinished(&details).expect("it can be made").keep().expect("it can be kept");
         let other = folder.path().join("notes.txt");
         fs::write(&other, "").expect("a writable folder");
         remove_unfinished(folder.path());
-        assert!(!left.exists() && other.exists());
+        assert!(!left.exists() && !left_inside.exists() && other.exists());
     }
 }

@@ -501,7 +501,7 @@ pub fn a_goal_is_explained_from_a_stored_report() {
         expect![[r#"
         ---- stderr
         Error: no goal '99:1' in this report
-        Hint: name a goal as FUNCTION:ID, LINE:COLUMN or FILE:LINE:COLUMN, as report.json lists them
+        Hint: name a goal as FUNCTION:ID, LINE:COLUMN or FILE:LINE:COLUMN, as the files of the report list them
         ---- exit status 2
     "#]],
     );

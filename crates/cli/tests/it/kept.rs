@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
+use crate::support::tree;
+
 /// Functions that are searched in a moment each.
 const QUICK: &str = "int f1(int x) { if (x > 10 && x < 20) return 1; return 0; }\n\
     int f2(unsigned x) { if (x * 3 == 42) return 1; return x > 7; }\n\
@@ -103,10 +105,7 @@ impl Place {
 
     /// All files of the out folder without the times, and no file that is not meant to stay.
     fn files(&self) -> BTreeMap<String, String> {
-        let entries = fs::read_dir(self.path("out")).expect("it is there").flatten();
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = |path: &Path| fs::read_to_string(path).expect("a text");
-        entries.map(|entry| (name(&entry.path()), without_times(&text(&entry.path())))).collect()
+        tree::texts(&self.path("out")).into_iter().map(|(name, text)| (name, without_times(&text))).collect()
     }
 }
 
@@ -238,12 +237,13 @@ pub fn killed_at_any_moment_and_resumed_it_is_as_if_nothing_had_been() {
     println!("{killed} kills, {torn} of them with a temporary folder; {finished} times resumed to the end");
 }
 
-/// Whatever file has its final name is whole.
+/// Whatever file has its final name is whole, and so are all that the index names.
 fn whole_or_absent(place: &Place) {
-    for name in ["out/report.json", "out/suite.json"] {
-        if let Ok(text) = fs::read_to_string(place.path(name)) {
-            assert!(serde_json::from_str::<Json>(&text).is_ok(), "{name} is half a file");
-        }
+    if let Ok(text) = fs::read_to_string(place.path("out/suite.json")) {
+        assert!(serde_json::from_str::<Json>(&text).is_ok(), "suite.json is half a file");
+    }
+    if place.path("out/report.json").exists() {
+        branchwise_results::load(&place.path("out")).expect("the files that the index names");
     }
 }
 

@@ -26,6 +26,7 @@ mod limits;
 mod paths;
 mod programs;
 mod projects;
+mod results;
 mod sandbox;
 mod support;
 mod trees;
@@ -234,6 +235,17 @@ fn named_tests() -> Vec<Trial> {
             the_time_limit_holds_within_one_path
             files_given_together_are_linked
             files_of_cpp_given_together_are_linked
+        }
+        results {
+            what_is_printed_is_what_the_files_hold
+            timings_and_other_criteria_are_described_too
+            the_run_says_how_results_were_made
+            functions_of_one_name_have_files_of_their_own
+            explain_reads_only_the_functions_it_needs
+            a_goal_is_explained_by_its_text
+            indexes_that_are_none_are_named
+            a_report_of_an_earlier_version_counts_as_a_result
+            only_files_that_the_earlier_index_names_are_removed
         }
         sandbox {
             programs_of_cpp_are_held_back

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use crate::support::tree;
 use expect_test::{Expect, expect};
 use serde_json::{Value as Json, json};
 
@@ -95,11 +96,7 @@ fn result_of(project: &Project, arguments: &[&str]) -> BTreeMap<String, String> 
         lines.collect::<Vec<_>>().join("\n")
     };
     let mut result = BTreeMap::from([("stdout".to_owned(), timeless(&String::from_utf8_lossy(&output.stdout)))]);
-    for entry in std::fs::read_dir(&out).expect("the folder of the suite") {
-        let path = entry.expect("an entry").path();
-        let text = std::fs::read_to_string(&path).expect("text");
-        result.insert(path.file_name().expect("a name").to_string_lossy().into_owned(), timeless(&text));
-    }
+    result.extend(tree::texts(&out).into_iter().map(|(name, text)| (name, timeless(&text))));
     result
 }
 
@@ -112,7 +109,7 @@ pub fn the_number_of_jobs_does_not_show_in_the_result() {
         result_of(&project, &arguments)
     };
     let alone = run("1");
-    let names: Vec<&str> = alone.keys().map(String::as_str).collect();
+    let names: Vec<&str> = alone.keys().map(String::as_str).filter(|name| !name.starts_with("report/")).collect();
     assert_eq!(names, ["report.json", "stdout", "suite.json", "third_test.c", "unit_2_test.c", "unit_test.c"]);
     assert!(alone["unit_2_test.c"].contains("b/unit.c"), "the tests of the second file are those of the second file");
     for jobs in ["2", "5"] {
@@ -303,8 +300,8 @@ pub fn files_given_together_are_linked() {
         exit status 0
     "#]],
     );
-    let report = std::fs::read_to_string(project.folder.path().join("branchwise-out/report.json")).expect("a report");
-    let report: Json = serde_json::from_str(&report).expect("JSON");
+    let report = branchwise_results::load(&project.folder.path().join("branchwise-out")).expect("a report");
+    let report = serde_json::to_value(report).expect("JSON");
     let goals = report["functions"].as_array().into_iter().flatten().flat_map(|function| function["goals"].as_array());
     let open: Vec<String> = goals
         .flatten()

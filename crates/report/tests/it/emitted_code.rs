@@ -7,7 +7,8 @@ use crate::surroundings;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use branchwise_report::{EmitFormat, FileReport, Origin, Suite, emit_c, emit_gtest, write_suite};
+use branchwise_report::{EmitFormat, FileReport, Origin, Suite, emit_c, emit_gtest, results, write_suite};
+use branchwise_results::Run;
 use common::Unit;
 use expect_test::expect_file;
 
@@ -148,7 +149,9 @@ fn a_stored_suite_comes_back_as_it_was() {
     let formats = [EmitFormat::GoogleTest, EmitFormat::Plain];
     let origin =
         Origin { folder: Path::new("/started"), config: None, set_statics: false, instances: &[], allow_calls: &[] };
-    let written = write_suite(&out, origin, &[unit.file_report()], &formats).expect("writable");
+    let files = [unit.file_report()];
+    let report = results(&files, Run::default());
+    let written = write_suite(&out, origin, &files, &report, &formats).expect("writable");
     let names: Vec<_> = written.tests.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert_eq!(names, ["kinds_test.c", "kinds_gtest.c", "kinds_gtest.cpp"]);
     let suite = Suite::load(&out).expect("just written");

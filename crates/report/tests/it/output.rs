@@ -8,9 +8,15 @@ use std::path::Path;
 
 use branchwise_generate::{Confirmation, Finding, FindingKind};
 use branchwise_program::map::Place;
-use branchwise_report::{Style, TableTime, explain, json, summary};
+use branchwise_report::{EmitFormat, FileReport, Origin, Style, TableTime, explain, results, summary, write_suite};
+use branchwise_results::{Folder, Run};
 use common::{Unit, place};
 use expect_test::{expect, expect_file};
+
+/// The object that `--json` prints.
+fn json(files: &[FileReport]) -> serde_json::Value {
+    serde_json::to_value(results(files, Run::default())).expect("results are JSON")
+}
 
 #[test]
 fn the_summary_shows_every_kind_of_verdict() {
@@ -147,8 +153,15 @@ fn several_files_are_concatenated_and_their_replays_summed() {
 #[test]
 fn a_goal_is_explained_by_number_or_place() {
     let unit = shape::shape();
-    let report = json(&[unit.file_report()]);
-    let explained = |wanted| explain(&report, wanted).unwrap_or_else(|error| error.to_string());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let origin =
+        Origin { folder: Path::new("/started"), config: None, set_statics: false, instances: &[], allow_calls: &[] };
+    let files = [unit.file_report()];
+    let report = results(&files, Run::default());
+    write_suite(folder.path(), origin, &files, &report, &[EmitFormat::Plain]).expect("a writable folder");
+    let stored = Folder::open(folder.path()).expect("just written");
+    assert_eq!(stored.report(), Ok(report));
+    let explained = |wanted| explain(&stored, wanted).unwrap_or_else(|error| error.to_string());
     expect![[r#"
         sum:2  shape.c:13:9  'total * total == 7' true
           verdict: unknown

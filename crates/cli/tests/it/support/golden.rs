@@ -12,6 +12,7 @@ use branchwise_tools::KeyBuilder;
 use serde_json::{Map, Value as Json, json};
 
 use super::fixture::file_name;
+use super::tool::stored;
 
 /// How many hexadecimal digits of a hash are kept for one program.
 const DIGITS: usize = 12;
@@ -24,9 +25,8 @@ static SEEN: Mutex<Hashes> = Mutex::new(BTreeMap::new());
 
 /// Returns what is wrong with the files that a run left, as far as hashes tell. `folder`: of the run, with `stdout` and `out`.
 pub fn differences(name: &str, folder: &Path) -> Result<(), String> {
-    let json = fs::read_to_string(folder.join("out/report.json")).map_err(|error| format!("report.json: {error}"))?;
-    let json = serde_json::from_str(&json).map_err(|error| format!("report.json: {error}"))?;
-    let (facts, texts) = (hash(&facts(&json).to_string()), hash(&texts(folder)));
+    let json = stored(folder)?;
+    let (facts, texts) = (hash(&facts(&json).to_string()), hash(&texts(json, folder)));
     let seen = (facts.clone(), texts.clone());
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), seen);
     let expected = read();
@@ -155,26 +155,33 @@ fn without_words(evidence: &Json) -> Json {
     }
 }
 
-/// Everything that a run wrote for people and for other programs, in the same words on every machine and at every speed.
-fn texts(folder: &Path) -> String {
+/// Everything that a run wrote for people and for other programs, in the same words on every machine and at every speed. The
+/// report is one object, however it is spread over files.
+fn texts(report: Json, folder: &Path) -> String {
     let entries = fs::read_dir(folder.join("out")).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     files.insert(0, folder.join("stdout"));
+    let mut report = Some(report);
     let mut texts = String::new();
     for file in files {
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        let text = if file_name(&file) == "report.json" { of_any_machine(&text) } else { text };
+        let is_report = file_name(&file) == "report.json";
+        let whole = report.take_if(|_| is_report).map(of_any_machine);
+        let text = whole.unwrap_or_else(|| fs::read_to_string(&file).unwrap_or_default());
         texts += &format!("== {}\n{}", file_name(&file), timeless(&text, folder));
     }
     texts
 }
 
-/// Returns a report without the compiler's version and the layers of confinement, which are those of one machine.
-fn of_any_machine(report: &str) -> String {
-    let Ok(mut report) = serde_json::from_str::<Json>(report) else { return report.to_owned() };
-    if let Some(replay) = report["replay"].as_object_mut() {
-        replay.retain(|key, _| key != "compiler" && key != "sandbox");
+/// Returns a report without versions, hashes of what is installed and layers of confinement: those are of one machine.
+fn of_any_machine(mut report: Json) -> String {
+    for (part, of_machine) in [("replay", ["compiler", "sandbox"]), ("run", ["compiler", "branchwise"])] {
+        if let Some(part) = report[part].as_object_mut() {
+            part.retain(|key, _| !of_machine.contains(&key.as_str()));
+        }
+    }
+    for source in report["run"]["sources"].as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
+        source.remove("fingerprint");
     }
     format!("{report:#}")
 }

@@ -12,5 +12,7 @@ pub mod native;
 pub mod random_c;
 pub mod random_inputs;
 pub mod reading;
+pub mod schema;
 pub mod share;
 pub mod tool;
+pub mod tree;

@@ -23,7 +23,7 @@ pub fn generate(file: &Path, arguments: &[&str], flags: &[String], folder: &Path
     generate_files(file, &[&["--json"], arguments].concat(), flags, folder)
 }
 
-/// Runs the same without `--json`: standard output is what people see, and the report is `FOLDER/out/report.json`.
+/// Runs the same without `--json`: standard output is what people see, and the report is in `FOLDER/out`.
 pub fn generate_files(file: &Path, arguments: &[&str], flags: &[String], folder: &Path) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
     command.arg("generate").arg(file).args(["--seed", "1", "--out"]).arg(folder.join("out")).args(arguments);
@@ -61,15 +61,19 @@ fn wait(mut command: Command) -> Option<ExitStatus> {
     None
 }
 
+/// Returns the whole report that a run left in `FOLDER/out`, as `--json` prints it.
+pub fn stored(folder: &Path) -> Result<Json, String> {
+    let report = branchwise_results::load(&folder.join("out")).map_err(|error| error.message)?;
+    serde_json::to_value(report).map_err(|error| error.to_string())
+}
+
 impl Run {
     /// Returns the report that [`generate_files`] left in the folder of a run that ended well.
     pub fn report(&self, folder: &Path) -> Result<Json, String> {
         if self.status != Some(0) {
             return self.json();
         }
-        let text =
-            fs::read_to_string(folder.join("out/report.json")).map_err(|error| format!("report.json: {error}"))?;
-        serde_json::from_str(&text).map_err(|error| format!("report.json: {error}"))
+        stored(folder)
     }
 
     /// The JSON object on standard output of a run that ended well.
