@@ -189,6 +189,11 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub allow_calls: Vec<String>,
 
+    /// Assumptions that verdicts may rest on as on preconditions: names of docs/assumptions.md, each for all subjects or as
+    /// NAME:SUBJECT, or the bundles 'hosted' and 'quiet-callees'; several are set apart by commas
+    #[arg(long, value_name = "NAME[:SUBJECT]", value_delimiter = ',')]
+    pub assume: Vec<String>,
+
     /// Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub require: Option<f64>,

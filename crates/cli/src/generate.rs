@@ -224,6 +224,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupt: &Interrup
         data_dependence: !arguments.no_data_dependence,
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
         k: arguments.k.unwrap_or(defaults.k),
+        accepted: config.accepted(&arguments.assume)?,
         criteria: criteria(arguments, &wanted)?,
         wanted,
         scope: arguments.scope.map(Into::into).or(config.scope).unwrap_or_default(),

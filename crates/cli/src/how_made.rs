@@ -26,6 +26,7 @@ pub fn before(arguments: &GenerateArguments, config: &Config, config_path: Optio
         measure: settings.measure,
         set_statics: arguments.set_statics,
         malloc_may_fail: arguments.malloc_may_fail,
+        assume: settings.accepted.keys(),
         functions: arguments.functions.clone(),
         goals: wanted.places.iter().map(ToString::to_string).collect(),
         paths: wanted.paths.clone(),

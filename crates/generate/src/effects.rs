@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_goals::{Bound, Effect, Evidence, GoalId, Ledger, TestId, Verdict};
+use branchwise_program::assumption::Assumption;
 
 use crate::replayed::Replayed;
 use crate::result::Test;
@@ -71,29 +72,23 @@ impl<'a> Effects<'a> {
 
 /// Of every pair one evaluation must be impossible.
 fn unshown(pairs: &[(GoalId, GoalId)], part: &dyn Fn(GoalId) -> Verdict) -> Verdict {
-    let mut bounds: BTreeSet<Bound> = BTreeSet::new();
+    let (mut bounds, mut assumptions): (Vec<Bound>, Vec<Assumption>) = (Vec::new(), Vec::new());
     let mut proof = None;
     for &(left, right) in pairs {
         let both = [part(left), part(right)];
-        let infeasible = both.iter().find_map(|verdict| match verdict {
-            Verdict::Infeasible(evidence) => Some(evidence.clone()),
-            _ => None,
+        let excluded = both.iter().filter_map(|verdict| match verdict {
+            Verdict::Infeasible(evidence) => Some((&[][..], evidence)),
+            Verdict::InfeasibleWithinBounds { bounds, evidence } => Some((&bounds[..], evidence)),
+            Verdict::Covered { .. } | Verdict::Unknown(_) => None,
         });
-        let within = both.iter().find_map(|verdict| match verdict {
-            Verdict::InfeasibleWithinBounds { bounds, evidence } => Some((bounds.clone(), evidence.clone())),
-            _ => None,
-        });
-        match (infeasible, within) {
-            (Some(evidence), _) => proof = Some(evidence),
-            (None, Some((more, evidence))) => {
-                bounds.extend(more);
-                proof = Some(evidence);
-            }
-            (None, None) => {
-                let [left, right] = both;
-                return if matches!(left, Verdict::Covered { .. }) { right } else { left };
-            }
-        }
+        let Some((more, evidence)) = excluded.min_by_key(|(bounds, evidence)| (bounds.len(), !evidence.is_plain()))
+        else {
+            let [left, right] = both;
+            return if matches!(left, Verdict::Covered { .. }) { right } else { left };
+        };
+        bounds.extend_from_slice(more);
+        assumptions.extend_from_slice(&evidence.assumptions);
+        proof = Some(evidence.clone());
     }
     let proof = proof.unwrap_or_else(|| Evidence {
         proof: "no two evaluations of its decision differ by this condition alone".to_string(),
@@ -103,8 +98,5 @@ fn unshown(pairs: &[(GoalId, GoalId)], part: &dyn Fn(GoalId) -> Verdict) -> Verd
         infeasible_prefix: None,
     });
     let proof = Evidence { proof: format!("of every pair of evaluations one is impossible: {}", proof.proof), ..proof };
-    match bounds.is_empty() {
-        true => Verdict::Infeasible(proof),
-        false => Verdict::InfeasibleWithinBounds { bounds: bounds.into_iter().collect(), evidence: proof },
-    }
+    Verdict::excluded(proof, Vec::new()).resting_on(&bounds, &assumptions)
 }

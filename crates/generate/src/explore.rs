@@ -6,13 +6,16 @@ use std::rc::Rc;
 use branchwise_constraints::{Answer, Layer, Limits, Model, Reason, Solver, TermId, Workers};
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::MarkerId;
+use branchwise_program::assumption::Assumption;
 use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
 use branchwise_search::{
     Branch, Candidate, Choice, Frontier, Guidance, Inserted, Position, Routes, Status, Tree, TreeNodeId,
 };
-use branchwise_symbolic::{Alternative, AlternativeKind, Caveats, Decision, Path, PathEnd, RunLimits, Session, Site};
+use branchwise_symbolic::{
+    Alternative, AlternativeKind, Caveats, Decision, FaultKind, Path, PathEnd, RunLimits, Session, Site,
+};
 
 use crate::case::test_case;
 use crate::footprint::Footprint;
@@ -111,6 +114,8 @@ pub(crate) struct Obstacle {
 pub(crate) enum ObstacleKind {
     /// A bound ended the path.
     Cut(Bound),
+    /// The path ended here, and could go on without this assumption.
+    Assumed(Assumption),
     /// The solver could not decide the condition.
     Unsolved {
         condition: String,
@@ -138,6 +143,11 @@ impl Obstacle {
     fn is_bound(&self) -> bool {
         matches!(self.kind, ObstacleKind::Cut(_))
     }
+
+    /// Tells whether it limits a conclusion without making it void: a bound or an assumption.
+    fn is_named(&self) -> bool {
+        matches!(self.kind, ObstacleKind::Cut(_) | ObstacleKind::Assumed(_))
+    }
 }
 
 impl Limitations {
@@ -153,9 +163,9 @@ impl Limitations {
         self.is_cut() || !self.caveats.could_share.is_empty()
     }
 
-    /// Whether nothing but bounds kept it from looking at everything.
+    /// Whether nothing but bounds and assumptions kept it from looking at everything.
     pub(crate) fn is_finished(&self) -> bool {
-        !self.interrupted && !self.out_of_memory && self.obstacles.iter().all(Obstacle::is_bound)
+        !self.interrupted && !self.out_of_memory && self.obstacles.iter().all(Obstacle::is_named)
     }
 
     /// Nothing, so far, of a round with these bounds.
@@ -623,7 +633,10 @@ impl<'a, 'p> Exploration<'a, 'p> {
             self.close_repeated(decision, node);
             let branches = decision.alternatives.iter().map(|alternative| alternative.constraint).collect();
             let cut = decision.alternatives.iter().find_map(|alternative| match alternative.kind {
-                AlternativeKind::Cut(site) => Some(cut_at(site, &decision.positions)),
+                AlternativeKind::Cut(site) => Some(cut_at((site, Side::Behind), &decision.positions)),
+                AlternativeKind::Fault(site, FaultKind::BeforeStart) => {
+                    Some(cut_at((site, Side::Before), &decision.positions))
+                }
                 _ => None,
             });
             self.knowledge.push(Knowledge { domain: decision.domain.clone(), branches, cut, model: model.clone() });
@@ -681,19 +694,28 @@ impl<'a, 'p> Exploration<'a, 'p> {
                 let hard = self.session.terms.has_floats(alternative.constraint);
                 Branch { event: Some(event), mixed, hard, ..GOING_ON }
             }
+            // Only for tests it is a fault: one of each kind shows whether goals could follow.
+            AlternativeKind::Fault(site, FaultKind::BeforeStart) => {
+                Branch { cut: !self.cuts.insert(cut_at((site, Side::Before), positions)), ..GOING_ON }
+            }
             AlternativeKind::Fault(..) => Branch { fault: true, ..GOING_ON },
             AlternativeKind::Continue | AlternativeKind::Rejected => GOING_ON,
             // One of each kind is tried like any other way to go on; it shows whether the bound is in the way.
-            AlternativeKind::Cut(site) => Branch { cut: !self.cuts.insert(cut_at(site, positions)), ..GOING_ON },
+            AlternativeKind::Cut(site) => {
+                Branch { cut: !self.cuts.insert(cut_at((site, Side::Behind), positions)), ..GOING_ON }
+            }
         }
     }
 
     /// Notes what the end of a path means for the conclusions of the round.
     fn note_end(&mut self, path: &Path, budget: &Budget<'_>) {
         self.limitations.caveats.add(&path.notes.caveats);
-        if let PathEnd::SizeBound { fault, .. } = &path.end {
-            self.known_cuts.insert(cut_at(fault.site, &path.end_positions));
-        }
+        let known_cut = match &path.end {
+            PathEnd::SizeBound { fault, .. } => Some((fault.site, Side::Behind)),
+            PathEnd::Fault(fault) if fault.kind == FaultKind::BeforeStart => Some((fault.site, Side::Before)),
+            _ => None,
+        };
+        self.known_cuts.extend(known_cut.map(|place| cut_at(place, &path.end_positions)));
         self.limitations.interrupted |= path.end == PathEnd::Interrupted && budget.interrupted();
         if let Some(kind) = self.obstacle_at_end(&path.end, budget) {
             let positions = self.positions_left_by(&path.end, &path.end_positions);
@@ -746,12 +768,19 @@ impl<'a, 'p> Exploration<'a, 'p> {
     }
 }
 
-/// An access that may lie behind the bound on its object's size, and where the functions stand that wait for its own.
-type Cut = (Site, Vec<Position>);
+/// An access that may lie outside the object that tests give, and where the functions stand that wait for its own.
+type Cut = (Site, Side, Vec<Position>);
 
-fn cut_at(site: Site, positions: &[branchwise_symbolic::Position]) -> Cut {
+/// Where an access lies: behind the bound on the object's size, or before the element that the pointer points to.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+enum Side {
+    Behind,
+    Before,
+}
+
+fn cut_at((site, side): (Site, Side), positions: &[branchwise_symbolic::Position]) -> Cut {
     let waiting = positions.split_last().map_or(&[][..], |(_, waiting)| waiting);
-    (site, waiting.iter().map(position).collect())
+    (site, side, waiting.iter().map(position).collect())
 }
 
 /// Whether an open goal can follow an outcome taken here, or going on without one.

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_goals::{Bound, GoalId, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
+use branchwise_program::assumption::catalogue::{CALLEES_DO_NOT_THROW, ONE_INSTANCE};
+use branchwise_program::assumption::{Accepted, Assumption};
 use branchwise_program::map::{Function, Language, Map, NoDriver};
 use branchwise_search::Routes;
 
@@ -61,22 +63,11 @@ impl Unreached {
             self.verdicts.insert(id, Verdict::Unknown(UnknownReason::trouble(why.clone())));
             return;
         }
-        let verdict = match verdict {
-            Verdict::Infeasible(evidence) => Verdict::InfeasibleWithinBounds { bounds: vec![hosted.clone()], evidence },
-            Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
-                bounds.push(hosted.clone());
-                Verdict::InfeasibleWithinBounds { bounds, evidence }
-            }
-            other => other,
-        };
+        let verdict = verdict.resting_on(std::slice::from_ref(hosted), &[]);
         let said = match (self.verdicts.remove(&id), verdict) {
             (Some(before @ Verdict::Unknown(_)), _) => before,
-            (
-                Some(Verdict::InfeasibleWithinBounds { bounds, .. }),
-                Verdict::InfeasibleWithinBounds { bounds: more, evidence },
-            ) => {
-                let all: BTreeSet<Bound> = bounds.into_iter().chain(more).collect();
-                Verdict::InfeasibleWithinBounds { bounds: all.into_iter().collect(), evidence }
+            (Some(Verdict::InfeasibleWithinBounds { bounds, evidence }), now) => {
+                now.resting_on(&bounds, &evidence.assumptions)
             }
             (_, now) => now,
         };
@@ -88,29 +79,30 @@ impl Unreached {
     }
 }
 
-/// What is not reached by one instance of a template may be reached by another one, and what functions of the test never
-/// do by others that do.
-pub(crate) fn usage_bounds(map: &Map, function: FunctionId) -> Vec<Bound> {
-    let Function { usage, language, .. } = &map.functions[function];
-    let instance = usage.as_ref().and_then(|usage| usage.instance.as_ref());
-    let instance = instance.map(|instance| format!("instances other than {instance}"));
-    let never_done = usage.iter().flat_map(|usage| usage.never_done.iter().cloned());
-    let throws = *language == Language::Cpp && calls_stubs(map);
-    let thrown = throws.then(|| "exceptions of functions that no file defines".to_owned());
-    instance.into_iter().chain(never_done).chain(thrown).map(|what| Bound { what, limit: 0 }).collect()
+/// The limits of how tests use a function: another instance of a template may reach more, and so may functions of the test
+/// that do what these never do.
+pub(crate) struct Usage {
+    bounds: Vec<Bound>,
+    assumptions: Vec<Assumption>,
 }
 
-/// A verdict that holds within these bounds too.
-pub(crate) fn within(limits: &[Bound], verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Infeasible(evidence) if !limits.is_empty() => {
-            Verdict::InfeasibleWithinBounds { bounds: limits.to_vec(), evidence }
+impl Usage {
+    pub(crate) fn of(map: &Map, function: FunctionId, accepted: &Accepted) -> Self {
+        let Function { usage, language, .. } = &map.functions[function];
+        let instance = usage.as_ref().and_then(|usage| usage.instance.as_ref());
+        let never_done = usage.iter().flat_map(|usage| usage.never_done.iter().cloned());
+        let throws = *language == Language::Cpp && calls_stubs(map);
+        let assumptions = instance.map(|instance| ONE_INSTANCE.about(instance)).into_iter();
+        let assumptions = assumptions.chain(throws.then(|| CALLEES_DO_NOT_THROW.assumed()));
+        Usage {
+            bounds: never_done.map(|what| Bound { what, limit: 0 }).collect(),
+            assumptions: assumptions.map(|assumption| accepted.judged(assumption)).collect(),
         }
-        Verdict::InfeasibleWithinBounds { mut bounds, evidence } => {
-            bounds.extend_from_slice(limits);
-            Verdict::InfeasibleWithinBounds { bounds, evidence }
-        }
-        other => other,
+    }
+
+    /// The verdict within these limits too.
+    pub(crate) fn limit(&self, verdict: Verdict) -> Verdict {
+        verdict.resting_on(&self.bounds, &self.assumptions)
     }
 }
 

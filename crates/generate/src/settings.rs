@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use branchwise_constraints::{ExternalSolver, Layer, QueryLog};
 use branchwise_goals::Criterion;
+use branchwise_program::assumption::Accepted;
 
 use crate::wanted::WantedGoals;
 
@@ -48,6 +49,8 @@ pub struct Settings {
     pub data_dependence: bool,
     /// How often the ways of execution trees may repeat a decision.
     pub k: u32,
+    /// Assumptions that are preconditions of every verdict.
+    pub accepted: Accepted,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -194,6 +197,7 @@ impl Default for Settings {
             measure: false,
             data_dependence: true,
             k: 2,
+            accepted: Accepted::default(),
             functions: BTreeMap::new(),
         }
     }

@@ -528,8 +528,9 @@ impl<'a> Unit<'_, 'a> {
     }
 
     fn judge<'j>(&'j self, rounds: &'j [Limitations], counters: &'j Counters, closest: Option<TestId>) -> Judge<'j> {
-        let Subject { program, routes, .. } = self.place.subject;
-        Judge { program, routes, function: self.function, rounds, counters, closest }
+        let Subject { program, routes, settings, .. } = self.place.subject;
+        let accepted = &settings.accepted;
+        Judge { program, routes, function: self.function, rounds, counters, closest, accepted }
     }
 
     fn report(
@@ -566,13 +567,13 @@ impl<'a> Unit<'_, 'a> {
                 (false, _) => Verdict::Covered { tests: by },
                 (true, true) => not_shown(counters, closest, left_out.contains(&id)),
                 (true, false) => match (proved.get(&id).filter(|_| !ledger.is_open(id)), unreached.get(id)) {
-                    (Some(reason), _) => judge.excluded(reason),
+                    (Some(reason), _) => judge.excluded(ledger.goal(id), reason),
                     (None, Some(said)) => said.clone(),
                     (None, None) => judge.unreached(id, ledger.goal(id)),
                 },
             }
         };
-        let limits = hosts::usage_bounds(&program.map, self.function);
+        let limits = hosts::Usage::of(&program.map, self.function, &self.place.subject.settings.accepted);
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
             Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
             Some(_) if ledger.is_reached(id) => not_shown(counters, closest, left_out.contains(&id)),
@@ -583,7 +584,7 @@ impl<'a> Unit<'_, 'a> {
         let goal = |(id, goal): (GoalId, &Goal)| GoalReport {
             id,
             goal: goal.clone(),
-            verdict: hosts::within(&limits, of_goal(id)),
+            verdict: limits.limit(of_goal(id)),
             pair: effects.pair(id),
             refuted: judge.refuted(id),
         };
@@ -776,7 +777,7 @@ fn endless(predicted: &PathEnd, native: NativeEnd) -> Option<(Option<Location>, 
 
 fn finding_kind(kind: FaultKind) -> FindingKind {
     match kind {
-        FaultKind::OutOfBounds => FindingKind::OutOfBounds,
+        FaultKind::OutOfBounds | FaultKind::BeforeStart => FindingKind::OutOfBounds,
         FaultKind::NullDereference => FindingKind::NullDereference,
         FaultKind::InvalidPointer => FindingKind::InvalidPointer,
         FaultKind::DivisionByZero => FindingKind::DivisionByZero,

@@ -1,25 +1,25 @@
 //! What follows for a goal that no test reached.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use branchwise_goals::catalogue::{self, PRECONDITION};
 use branchwise_goals::{
-    Assumption, Bound, Evidence, Goal, GoalId, GoalKind, KnownAssumption, Ledger, Needs, Notation, TestId,
-    UnknownReason, Verdict,
+    Bound, Evidence, Goal, GoalId, GoalKind, Ledger, Needs, Notation, TestId, UnknownReason, Verdict,
 };
+use branchwise_program::assumption::catalogue::{self, PRECONDITION};
+use branchwise_program::assumption::{Accepted, Assumption};
 use branchwise_program::code::Location;
 use branchwise_program::library::{self, Facts};
-use branchwise_program::map::{Event, FeedOrigin, MarkerKind};
+use branchwise_program::map::{Event, FeedOrigin, MarkerKind, Stub};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, Program, TypeId};
-use branchwise_search::{Guidance, Routes};
+use branchwise_search::{Guidance, Position, Routes};
 
-use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind};
+use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind, can_follow, position};
 use crate::result::PathConstraint;
 
-/// The assumptions of every verdict, whatever its inputs and paths.
-const ALWAYS: [KnownAssumption; 3] =
-    [catalogue::ARITHMETIC_WRAPS, catalogue::FAULTS_END_PATHS, catalogue::POINTERS_TO_STARTS];
+/// Begins the names of functions that are inputs by agreement of verifiers.
+const VERIFIER: &str = "__VERIFIER_";
 
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
@@ -30,6 +30,8 @@ pub(crate) struct Judge<'a> {
     pub rounds: &'a [Limitations],
     pub counters: &'a Counters,
     pub closest: Option<TestId>,
+    /// The assumptions that the user accepts.
+    pub accepted: &'a Accepted,
 }
 
 impl Judge<'_> {
@@ -60,10 +62,13 @@ impl Judge<'_> {
         let in_the_way = |obstacle: &Obstacle| {
             goal.kind == GoalKind::OtherPaths || guidance.after(&obstacle.branch, &obstacle.positions).is_some()
         };
+        let may_follow =
+            |positions: &[Position]| goal.kind == GoalKind::OtherPaths || can_follow(&guidance, None, positions);
         let verdicts = self.rounds.iter().rev().filter(fits).map(|round| {
-            self.after_round(round, &round.obstacles.iter().filter(|it| in_the_way(it)).collect::<Vec<_>>())
+            let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(|it| in_the_way(it)).collect();
+            self.after_round(round, &obstacles, &may_follow)
         });
-        self.strongest(verdicts)
+        self.strongest(verdicts).resting_on(&[], &self.after_return(goal))
     }
 
     /// The verdict for a path that no test takes, with its shortest prefix that none can take.
@@ -78,11 +83,9 @@ impl Judge<'_> {
         };
         let verdicts = followed().map(|(round, along)| {
             let obstacles: Vec<&Obstacle> = along.obstacles.iter().collect();
-            match self.after_round(round, &obstacles) {
-                Verdict::Infeasible(evidence) => Verdict::Infeasible(explained(evidence)),
-                Verdict::InfeasibleWithinBounds { bounds, evidence } => {
-                    Verdict::InfeasibleWithinBounds { bounds, evidence: explained(evidence) }
-                }
+            match self.after_round(round, &obstacles, &|_| true) {
+                Verdict::Infeasible(evidence) => Verdict::excluded(explained(evidence), Vec::new()),
+                Verdict::InfeasibleWithinBounds { bounds, evidence } => Verdict::excluded(explained(evidence), bounds),
                 other => other,
             }
         });
@@ -98,18 +101,61 @@ impl Judge<'_> {
     fn strongest(&self, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         // Of equally strong verdicts the first, which is that of the last round.
         let strongest = verdicts.min_by_key(|verdict| match verdict {
-            Verdict::Covered { .. } | Verdict::Infeasible(_) => 0,
-            Verdict::InfeasibleWithinBounds { .. } => 1,
-            Verdict::Unknown(_) => 2,
+            Verdict::Covered { .. } | Verdict::Infeasible(_) => (0, 0),
+            Verdict::InfeasibleWithinBounds { bounds, evidence } if bounds.is_empty() => {
+                (1, evidence.open_assumptions().count())
+            }
+            Verdict::InfeasibleWithinBounds { .. } => (2, 0),
+            Verdict::Unknown(_) => (3, 0),
         });
         strongest.unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None))
     }
 
     /// The verdict for a goal that a fact about all executions excludes.
-    pub(crate) fn excluded(&self, reason: &str) -> Verdict {
-        let round = self.rounds.last().cloned().unwrap_or_default();
+    pub(crate) fn excluded(&self, goal: &Goal, reason: &str) -> Verdict {
         let proof = format!("no execution takes it, after any number of iterations: {reason}");
-        Verdict::Infeasible(Evidence { proof, ..self.evidence(&round) })
+        let evidence = Evidence { proof, ..self.evidence(&Limitations::default(), &[], &|_| true) };
+        Verdict::excluded(evidence, Vec::new())
+            .resting_on(&[], &self.of_facts())
+            .resting_on(&[], &self.after_return(goal))
+    }
+
+    /// The assumptions of facts, which speak of all code that the function may run: functions that nobody defines are their
+    /// stubs, allocations succeed unless the search lets them fail, and pointers to void have one type.
+    fn of_facts(&self) -> Vec<Assumption> {
+        let Program { map, code } = self.program;
+        let may_fail = map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
+        let allocates = !may_fail && code.function_named("__bw_allocate").is_some();
+        let stubs = self.acting_stubs().filter(|stub| code.function_named(&stub.symbol).is_some());
+        let stubs = stubs.map(|stub| catalogue::CALLEES_LEAVE_GLOBALS.about(&stub.name));
+        let others = [
+            (catalogue::OPAQUE_POINTERS_HAVE_ONE_TYPE, self.takes_void_for_objects()),
+            (catalogue::ALLOCATION_SUCCEEDS, allocates),
+        ];
+        let others = others.into_iter().filter(|(_, needed)| *needed).map(|(known, _)| known.assumed());
+        stubs.chain(others).map(|assumption| self.accepted.judged(assumption)).collect()
+    }
+
+    /// The functions without a body that may do more than return a value: all but those that stand for an input by their name.
+    fn acting_stubs(&self) -> impl Iterator<Item = &Stub> {
+        self.program.map.stubs.iter().filter(|stub| !stub.name.starts_with(VERIFIER))
+    }
+
+    /// The assumption of a goal in code that may run when the tested call is over: handlers that the program registers, and
+    /// what they call.
+    fn after_return(&self, goal: &Goal) -> Vec<Assumption> {
+        let Program { map, code } = self.program;
+        let mut registering = library::rows().filter(|row| row.facts == Facts::Registers);
+        let registers = registering.any(|row| code.function_named(row.name).is_some());
+        let function = &map.functions[goal.function];
+        let runs_later = || {
+            let own = code.function_named(&function.symbol);
+            own.is_some_and(|id| code.reachable_through_addresses().contains(&id))
+        };
+        match registers && runs_later() {
+            true => vec![self.accepted.judged(catalogue::NOTHING_AFTER_RETURN.about(&function.name))],
+            false => Vec::new(),
+        }
     }
 
     /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
@@ -117,17 +163,16 @@ impl Judge<'_> {
         goal.never_runs(&self.program.map) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
     }
 
-    fn after_round(&self, round: &Limitations, obstacles: &[&Obstacle]) -> Verdict {
+    fn after_round(
+        &self,
+        round: &Limitations,
+        obstacles: &[&Obstacle],
+        may_follow: &dyn Fn(&[Position]) -> bool,
+    ) -> Verdict {
         if let Some((reason, blocking)) = self.what_stopped_us(round, obstacles) {
             return self.unknown(reason, blocking);
         }
-        let bounds = bounds(round, obstacles);
-        let evidence = self.evidence(round);
-        if bounds.is_empty() {
-            Verdict::Infeasible(evidence)
-        } else {
-            Verdict::InfeasibleWithinBounds { bounds, evidence }
-        }
+        Verdict::excluded(self.evidence(round, obstacles, may_follow), bounds(round, obstacles))
     }
 
     /// Why a path may have reached a goal unnoticed, where whole traces tell and not events.
@@ -189,7 +234,7 @@ impl Judge<'_> {
     /// Why an obstacle leaves a goal unknown, the most telling reason with the smallest rank; `None` for a bound.
     fn reason(&self, obstacle: &Obstacle) -> Option<(u32, String, Option<String>)> {
         match &obstacle.kind {
-            ObstacleKind::Cut(_) => None,
+            ObstacleKind::Cut(_) | ObstacleKind::Assumed(_) => None,
             ObstacleKind::Unsupported { what, location } => {
                 Some((0, format!("not supported yet: {what}{}", self.place(*location)), None))
             }
@@ -259,24 +304,40 @@ impl Judge<'_> {
         )
     }
 
-    /// Every assumption that a verdict of this round rests on.
-    fn assumptions(&self, round: &Limitations) -> Vec<Assumption> {
+    /// Every assumption that a verdict of this round rests on, where these obstacles are in the way, and the goal may follow
+    /// such positions.
+    fn assumptions(
+        &self,
+        round: &Limitations,
+        obstacles: &[&Obstacle],
+        may_follow: &dyn Fn(&[Position]) -> bool,
+    ) -> Vec<Assumption> {
         let Program { map, code } = self.program;
-        let mut assumptions: Vec<Assumption> = ALWAYS.map(KnownAssumption::assumed).to_vec();
-        assumptions.extend(map.demands(self.function).into_iter().map(|demand| PRECONDITION.about(&demand)));
-        let may_fail = map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
-        let mut registering = library::rows().filter(|row| row.facts == Facts::Registers);
-        let needed = [
-            (catalogue::CALLEES_LEAVE_GLOBALS, round.caveats.calls_stubs),
-            (catalogue::OPAQUE_POINTERS_HAVE_ONE_TYPE, self.takes_void_for_objects()),
-            (catalogue::ALLOCATION_SUCCEEDS, !may_fail && code.function_named("__bw_allocate").is_some()),
-            (catalogue::NOTHING_AFTER_RETURN, registering.any(|row| code.function_named(row.name).is_some())),
-        ];
-        assumptions.extend(needed.into_iter().filter(|(_, is_needed)| *is_needed).map(|(known, _)| known.assumed()));
-        assumptions
+        let may_follow = |place: &Rc<[branchwise_symbolic::Position]>| {
+            may_follow(&place.iter().map(position).collect::<Vec<Position>>())
+        };
+        let matters = round.caveats.assumed.iter().filter(|(_, places)| places.any(may_follow));
+        let mut assumptions: BTreeSet<Assumption> = matters.map(|(assumption, _)| assumption.clone()).collect();
+        let assumed = |obstacle: &&Obstacle| match &obstacle.kind {
+            ObstacleKind::Assumed(assumption) => Some(assumption.clone()),
+            _ => None,
+        };
+        assumptions.extend(obstacles.iter().filter_map(assumed));
+        assumptions.extend(shared_objects(round));
+        let called = |name: &str| code.function_named(name).is_some_and(|id| round.caveats.called_stubs.contains(&id));
+        let stubs = self.acting_stubs().filter(|stub| called(&stub.symbol));
+        assumptions.extend(stubs.map(|stub| catalogue::CALLEES_LEAVE_GLOBALS.about(&stub.name)));
+        let demands = map.demands(self.function);
+        let preconditions = demands.iter().map(|demand| PRECONDITION.about(demand).stated());
+        preconditions.chain(assumptions.into_iter().map(|assumption| self.accepted.judged(assumption))).collect()
     }
 
-    fn evidence(&self, round: &Limitations) -> Evidence {
+    fn evidence(
+        &self,
+        round: &Limitations,
+        obstacles: &[&Obstacle],
+        may_follow: &dyn Fn(&[Position]) -> bool,
+    ) -> Evidence {
         Evidence {
             proof: match round.united {
                 false => "every path that could lead there was executed or its condition refuted".to_string(),
@@ -285,7 +346,7 @@ impl Judge<'_> {
             },
             paths: self.counters.paths,
             refuted_prefixes: self.counters.refuted,
-            assumptions: self.assumptions(round),
+            assumptions: self.assumptions(round, obstacles, may_follow),
             infeasible_prefix: None,
         }
     }
@@ -294,15 +355,14 @@ impl Judge<'_> {
 /// A verdict that names more pairs than this is not read.
 const MOST_NAMED_PAIRS: usize = 4;
 
-fn shared_objects(round: &Limitations) -> Vec<String> {
-    match round.caveats.may_alias.len() {
-        0..=MOST_NAMED_PAIRS => round
-            .caveats
-            .may_alias
-            .iter()
-            .map(|(left, right)| format!("objects shared by '{left}' and '{right}'"))
-            .collect(),
-        _ => vec!["objects shared by two pointers".to_string()],
+fn shared_objects(round: &Limitations) -> Vec<Assumption> {
+    let pairs = &round.caveats.may_alias;
+    match pairs.len() {
+        0..=MOST_NAMED_PAIRS => {
+            let pair = |(left, right): &(String, String)| format!("'{left}' and '{right}'");
+            pairs.iter().map(|both| catalogue::INPUTS_DO_NOT_OVERLAP.about(&pair(both))).collect()
+        }
+        _ => vec![catalogue::INPUTS_DO_NOT_OVERLAP.about("two pointers among the inputs")],
     }
 }
 
@@ -315,23 +375,12 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     if round.caveats.reads_state {
         bounds.insert(Bound { what: "calls in one test".to_string(), limit: u64::from(round.calls) });
     }
-    if round.caveats.reads_volatile {
-        bounds.insert(Bound { what: "values of a volatile object in one test".to_string(), limit: 1 });
-    }
-    bounds.extend(shared_objects(round).into_iter().map(|what| Bound { what, limit: 0 }));
     if round.caveats.plain_numbers {
         bounds.insert(Bound { what: "ways to write a number of a stream".to_string(), limit: 1 });
-    }
-    bounds.extend(round.caveats.streams.iter().map(|what| Bound { what: (*what).to_string(), limit: 0 }));
-    if round.caveats.no_files {
-        bounds.insert(Bound { what: "files that the program can read".to_string(), limit: 0 });
     }
     if let Some(limits) = round.caveats.arguments_of_main {
         bounds.insert(Bound { what: "arguments of main".to_string(), limit: limits.arguments });
         bounds.insert(Bound { what: "characters of an argument of main".to_string(), limit: limits.characters });
-    }
-    for stub in &round.caveats.left_alone {
-        bounds.insert(Bound { what: format!("more that '{stub}' does through its parameters"), limit: 0 });
     }
     bounds.extend(made_objects(round));
     for name in &round.caveats.always_null {

@@ -5,7 +5,6 @@
 mod abstraction;
 mod ahead;
 mod aim;
-mod assumption;
 mod branch;
 mod combinations;
 mod course;
@@ -26,7 +25,6 @@ mod verdict;
 
 pub use abstraction::{Abstraction, Decisions, TreeArc};
 pub use aim::Aim;
-pub use assumption::{Assumption, KnownAssumption, catalogue};
 pub use branch::branch_goals;
 pub use course::{Course, Step, Trace, TraceEnd};
 pub use criterion::Criterion;

@@ -1,8 +1,7 @@
 //! How a goal ends.
 
+use branchwise_program::assumption::Assumption;
 use serde::{Deserialize, Serialize};
-
-use crate::Assumption;
 
 /// Number of a test within its function, from 1.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,9 +14,9 @@ pub enum Verdict {
     Covered {
         tests: Vec<TestId>,
     },
-    /// No input that the declared domains allow takes it.
+    /// No execution takes it, under the preconditions that the user states.
     Infeasible(Evidence),
-    /// No input within these bounds takes it.
+    /// No input takes it within these bounds, and under the assumptions of the evidence.
     InfeasibleWithinBounds {
         bounds: Vec<Bound>,
         evidence: Evidence,
@@ -37,6 +36,18 @@ pub struct Evidence {
     pub assumptions: Vec<Assumption>,
     /// Of a path: its shortest prefix that no input takes.
     pub infeasible_prefix: Option<String>,
+}
+
+impl Evidence {
+    /// Tells whether it rests on nothing that the user has not stated.
+    pub fn is_plain(&self) -> bool {
+        self.assumptions.iter().all(|assumption| assumption.accepted)
+    }
+
+    /// The assumptions that the user has not accepted.
+    pub fn open_assumptions(&self) -> impl Iterator<Item = &Assumption> {
+        self.assumptions.iter().filter(|assumption| !assumption.accepted)
+    }
 }
 
 /// A bound that cut the search.
@@ -69,6 +80,36 @@ impl UnknownReason {
 }
 
 impl Verdict {
+    /// The verdict that no execution takes a goal, by evidence that holds within bounds. It is plain only without bounds, and
+    /// where the user accepts every assumption of the evidence. No other place makes these verdicts.
+    pub fn excluded(evidence: Evidence, bounds: Vec<Bound>) -> Self {
+        match bounds.is_empty() && evidence.is_plain() {
+            true => Verdict::Infeasible(evidence),
+            false => Verdict::InfeasibleWithinBounds { bounds, evidence },
+        }
+    }
+
+    /// The verdict where it also rests on these bounds and assumptions. Others than those that exclude do not change.
+    pub fn resting_on(self, more: &[Bound], assumptions: &[Assumption]) -> Self {
+        let (mut bounds, mut evidence) = match self {
+            Verdict::Infeasible(evidence) => (Vec::new(), evidence),
+            Verdict::InfeasibleWithinBounds { bounds, evidence } => (bounds, evidence),
+            other => return other,
+        };
+        bounds.extend_from_slice(more);
+        bounds.sort();
+        bounds.dedup();
+        evidence.assumptions.extend_from_slice(assumptions);
+        evidence.assumptions.sort();
+        evidence.assumptions.dedup();
+        Verdict::excluded(evidence, bounds)
+    }
+
+    /// Tells whether it is infeasible within bounds, where no bound is a number: assumptions alone limit it.
+    pub fn is_under_assumptions_alone(&self) -> bool {
+        matches!(self, Verdict::InfeasibleWithinBounds { bounds, .. } if bounds.is_empty())
+    }
+
     /// As the JSON names it.
     pub fn name(&self) -> &'static str {
         match self {

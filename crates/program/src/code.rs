@@ -4,8 +4,11 @@
 //! and vectors are flattened into several registers. Address computations are folded to base + Σ index·scale +
 //! constant, and phis are copies on edges. Arithmetic wraps; the `no_signed_wrap` flag remembers where C forbids it.
 
-use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, ProbeId, RegisterId};
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
+
+use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, ProbeId, RegisterId};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Code {
@@ -34,6 +37,15 @@ pub struct Function {
 impl Function {
     pub fn is_declaration(&self) -> bool {
         self.blocks.is_empty()
+    }
+
+    /// All calls of its instructions.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        let instructions = self.blocks.values().flat_map(|block| &block.instructions);
+        instructions.filter_map(|instruction| match instruction {
+            Instruction::Call(call) => Some(call),
+            _ => None,
+        })
     }
 }
 
@@ -68,6 +80,16 @@ pub enum Operand {
     Function(CodeFunctionId),
     /// LLVM's undef and poison: an uninitialised value.
     Undefined,
+}
+
+impl Operand {
+    /// The function whose address it is.
+    pub fn function(&self) -> Option<CodeFunctionId> {
+        match self {
+            Operand::Function(id) => Some(*id),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -463,6 +485,16 @@ pub enum Callee {
     Indirect(Operand),
 }
 
+impl Callee {
+    /// The function that is called by its name.
+    pub fn function(&self) -> Option<CodeFunctionId> {
+        match self {
+            Callee::Direct(id) => Some(*id),
+            Callee::Indirect(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Terminator {
     Jump(Edge),
@@ -534,5 +566,38 @@ pub struct Initializer {
 impl Code {
     pub fn function_named(&self, name: &str) -> Option<CodeFunctionId> {
         self.functions.iter().find(|(_, function)| function.name == name).map(|(id, _)| id)
+    }
+
+    /// The functions whose addresses the program stores or hands on, and all that they may call: somebody may call them later.
+    pub fn reachable_through_addresses(&self) -> BTreeSet<CodeFunctionId> {
+        let mut open: Vec<CodeFunctionId> = self.functions.ids().flat_map(|id| self.addresses_in(id)).collect();
+        let initial = self.globals.values().filter_map(|global| global.initializer.as_ref());
+        let initial =
+            initial.flat_map(|initializer| &initializer.addresses).filter_map(|(_, operand)| operand.function());
+        open.extend(initial);
+        let mut reached = BTreeSet::new();
+        while let Some(function) = open.pop() {
+            if reached.insert(function) {
+                open.extend(self.functions[function].calls().filter_map(|call| call.callee.function()));
+            }
+        }
+        reached
+    }
+
+    /// The functions whose addresses a function uses other than to call them.
+    fn addresses_in(&self, id: CodeFunctionId) -> Vec<CodeFunctionId> {
+        let function = &self.functions[id];
+        let mut taken = Vec::new();
+        let mut take = |operand: &Operand| taken.extend(operand.function());
+        for block in function.blocks.values() {
+            for instruction in &block.instructions {
+                match instruction {
+                    Instruction::Call(call) => call.arguments.iter().for_each(&mut take),
+                    other => other.for_each_operand(&mut take),
+                }
+            }
+            block.terminator.for_each_operand(&mut take);
+        }
+        taken
     }
 }

@@ -5,6 +5,7 @@
 //! This crate knows nothing of clang, solvers, processes or output formats. A [`Program`] is verified once by
 //! [`verify`] and immutable afterwards.
 
+pub mod assumption;
 pub mod code;
 mod code_text;
 pub mod graph;

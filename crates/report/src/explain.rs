@@ -134,9 +134,10 @@ fn proof_lines(proof: &Proof) -> Vec<String> {
         format!("  paths: {}", proof.paths),
         format!("  refuted prefixes: {}", proof.refuted_prefixes),
     ];
-    let assumptions: Vec<&str> = proof.assumptions.iter().map(|assumption| assumption.text.as_str()).collect();
-    if !assumptions.is_empty() {
-        lines.push(format!("  assumptions: {}", assumptions.join("; ")));
+    for assumption in &proof.assumptions {
+        let key = assumption.subject.as_ref().map_or(String::new(), |subject| format!(":{subject}"));
+        let stated = if assumption.accepted { "given" } else { "assumption" };
+        lines.push(format!("  {stated}: {}{key}: {}", assumption.name, assumption.text));
     }
     lines.extend(proof.infeasible_prefix.iter().map(|prefix| format!("  infeasible prefix: {prefix}")));
     if !proof.bounds.is_empty() {

@@ -145,6 +145,8 @@ pub struct Totals {
     pub covered: usize,
     pub infeasible: usize,
     pub infeasible_within_bounds: usize,
+    /// Those of them that no bound in numbers limits, but assumptions alone.
+    pub under_assumptions_alone: usize,
     pub unknown: usize,
     pub tests: usize,
 }
@@ -154,6 +156,7 @@ impl Totals {
         let mut totals = Totals { goals: function.goals.len(), tests: function.tests.len(), ..Totals::default() };
         for goal in &function.goals {
             *totals.slot(&goal.verdict) += 1;
+            totals.under_assumptions_alone += usize::from(goal.verdict.is_under_assumptions_alone());
         }
         totals
     }
@@ -169,9 +172,15 @@ impl Totals {
             covered: self.covered + other.covered,
             infeasible: self.infeasible + other.infeasible,
             infeasible_within_bounds: self.infeasible_within_bounds + other.infeasible_within_bounds,
+            under_assumptions_alone: self.under_assumptions_alone + other.under_assumptions_alone,
             unknown: self.unknown + other.unknown,
             tests: self.tests + other.tests,
         }
+    }
+
+    /// Goals that a bound in numbers leaves open.
+    pub fn bounded(&self) -> usize {
+        self.infeasible_within_bounds - self.under_assumptions_alone
     }
 
     /// Covered goals in percent of all goals; 100 when there are none.

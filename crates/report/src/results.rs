@@ -3,7 +3,8 @@
 use branchwise_generate::{
     BranchConstraint, Confirmation, FunctionReport, GoalReport, PathConstraint, ReplaySummary, Test, Timing, TreeWork,
 };
-use branchwise_goals::{Assumption, Bound, Evidence, GoalId, Notation, TestId, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Evidence, GoalId, Notation, TestId, UnknownReason, Verdict};
+use branchwise_program::assumption::Assumption;
 use branchwise_program::map::{Event, Function, Language, Map, MarkerKind};
 use branchwise_replay::Sandbox;
 use branchwise_results as results;
@@ -86,6 +87,7 @@ fn summary(totals: Totals) -> results::Summary {
         covered: totals.covered,
         infeasible: totals.infeasible,
         infeasible_within_bounds: totals.infeasible_within_bounds,
+        under_assumptions_alone: totals.under_assumptions_alone,
         unknown: totals.unknown,
         tests: totals.tests,
     }
@@ -166,8 +168,8 @@ fn proof(evidence: &Evidence, bounds: &[Bound]) -> results::Proof {
 }
 
 fn assumption(assumption: &Assumption) -> results::Assumption {
-    let Assumption { name, subject, text } = assumption.clone();
-    results::Assumption { name, subject, text }
+    let Assumption { name, subject, text, accepted } = assumption.clone();
+    results::Assumption { name, subject, text, accepted }
 }
 
 fn bound(bound: &Bound) -> results::Bound {

@@ -53,6 +53,9 @@ pub struct Summary {
     pub covered: usize,
     pub infeasible: usize,
     pub infeasible_within_bounds: usize,
+    /// Those of them that no bound in numbers limits, but assumptions alone.
+    #[serde(default)]
+    pub under_assumptions_alone: usize,
     pub unknown: usize,
     pub tests: usize,
 }

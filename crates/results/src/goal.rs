@@ -48,9 +48,9 @@ pub struct Goal {
 pub enum Verdict {
     /// The tests cover the goal.
     Covered,
-    /// No input takes it.
+    /// No execution takes it, under the preconditions and accepted assumptions alone.
     Infeasible,
-    /// No input within the bounds takes it.
+    /// No input takes it within the bounds, and under the assumptions that nobody has accepted.
     InfeasibleWithinBounds,
     /// Nothing is known.
     Unknown,
@@ -124,6 +124,9 @@ pub struct Assumption {
     pub subject: Option<String>,
     /// One sentence.
     pub text: String,
+    /// The user states it, as a precondition or with `--assume`.
+    #[serde(default, skip_serializing_if = "crate::function::is_false")]
+    pub accepted: bool,
 }
 
 /// A limit of the search.

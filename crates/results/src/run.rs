@@ -34,6 +34,9 @@ pub struct Options {
     pub measure: bool,
     pub set_statics: bool,
     pub malloc_may_fail: bool,
+    /// The assumptions that the user accepts, as `--assume` names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assume: Vec<String>,
     /// The functions that the command line names; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<String>,

@@ -1,12 +1,13 @@
 //! Pointers: arithmetic, comparison, and the check of every access.
 
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
+use branchwise_program::assumption::catalogue::{OPAQUE_POINTERS_HAVE_ONE_TYPE, POINTERS_TO_STARTS};
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
 use crate::executor::{Executor, Step, Touchable};
 use crate::inputs::{Content, Instead, Members, ShapeId};
 use crate::memory::{Contents, Origin};
-use crate::path::{AlternativeKind, FaultKind, PathEnd};
+use crate::path::{AlternativeKind, Fault, FaultKind, PathEnd};
 use crate::value::{OBJECT_BASE, ObjectId, Pointer, Target, Value, signed};
 
 /// Above this many places, a symbolic index is made concrete, one value a path.
@@ -378,6 +379,7 @@ impl Executor<'_, '_> {
 
     fn check_symbolic_bounds(&mut self, id: ObjectId, offset: TermId, size: u64) -> Step<()> {
         self.check_capacity(id, offset, size)?;
+        self.check_start(id, offset)?;
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
         let (object_size, symbolic_size) = (object.size, object.symbolic_size);
         let last = self.session.terms.constant(u128::from(object_size.saturating_sub(size)), 64);
@@ -426,9 +428,36 @@ impl Executor<'_, '_> {
         Err(Box::new(PathEnd::SizeBound { fault, shape, elements: capacity }))
     }
 
+    /// Before the start of an object that a pointer input points to, more may lie: this alternative is apart from that of the
+    /// fault. Tests give such a pointer the start of an object.
+    fn check_start(&mut self, id: ObjectId, offset: TermId) -> Step<()> {
+        let starts = self.starts_at_pointer(id);
+        let negative =
+            |terms: &Terms| bounds(terms, &[], offset).is_none_or(|bounds| bounds.unsigned.1 > i64::MAX as u128);
+        if !starts || !negative(&self.session.terms) {
+            return Ok(());
+        }
+        let zero = self.session.terms.constant(0, 64);
+        let before = self.session.terms.compare(TermCompare::Slt, offset, zero);
+        if self.decide_fault(before, FaultKind::BeforeStart)? {
+            let offset = if self.unites() { u64::MAX } else { self.evaluate(offset) as u64 };
+            return self.out_of_bounds(id, offset);
+        }
+        Ok(())
+    }
+
+    /// Tells whether an object begins where a pointer input points to. Variables begin where they begin.
+    fn starts_at_pointer(&self, id: ObjectId) -> bool {
+        let origin = self.memory.get(id).map(|object| object.origin);
+        matches!(origin, Some(Origin::Input(shape)) if !self.session.inputs.shape(shape).variable)
+    }
+
     pub(crate) fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
         let message = format!("access at byte {} of {}", offset as i64, self.describe(id));
         let fault = self.fault(FaultKind::OutOfBounds, message);
+        if (offset as i64) < 0 && self.starts_at_pointer(id) {
+            return Err(Box::new(PathEnd::Fault(self.before_start(id, fault))));
+        }
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
         match object.origin {
             // A larger object might have been large enough: the bound ends this path, not the program.
@@ -440,6 +469,19 @@ impl Executor<'_, '_> {
             }
             _ => Err(Box::new(PathEnd::Fault(fault))),
         }
+    }
+
+    fn before_start(&self, id: ObjectId, fault: Fault) -> Fault {
+        let Some(Origin::Input(shape)) = self.memory.get(id).map(|object| object.origin) else { return fault };
+        let assumption = Some(POINTERS_TO_STARTS.about(&self.pointer_to(shape)));
+        Fault { kind: FaultKind::BeforeStart, assumption, ..fault }
+    }
+
+    /// The name of the pointer input that points to an object, which is called after it.
+    fn pointer_to(&self, shape: ShapeId) -> String {
+        let name = self.session.inputs.shape(shape).name.as_str();
+        let pointer = name.strip_prefix("(*").and_then(|name| name.strip_suffix(')'));
+        pointer.or(name.strip_prefix('*')).unwrap_or(name).to_owned()
     }
 
     pub(crate) fn describe(&mut self, id: ObjectId) -> String {
@@ -495,6 +537,9 @@ impl Executor<'_, '_> {
             }
             Origin::Input(shape) => {
                 self.touched.entry(Touchable::Input(shape)).or_default().written |= access == Access::Write;
+                if self.session.inputs.shape(shape).opaque {
+                    self.rest_on(OPAQUE_POINTERS_HAVE_ONE_TYPE.about(&self.pointer_to(shape)));
+                }
                 if self.filled.insert(shape) {
                     self.fill(shape, object_id, 0);
                 }

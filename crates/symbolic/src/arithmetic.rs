@@ -136,7 +136,7 @@ impl Executor<'_, '_> {
         let fault = match (self.in_precondition(), kind) {
             (false, _) => AlternativeKind::Fault(self.site(), kind),
             // A larger object might satisfy the precondition, so this way must be looked at.
-            (true, FaultKind::OutOfBounds) => AlternativeKind::Continue,
+            (true, FaultKind::OutOfBounds | FaultKind::BeforeStart) => AlternativeKind::Continue,
             (true, _) => AlternativeKind::Rejected,
         };
         self.decide(condition, [AlternativeKind::Continue, fault])

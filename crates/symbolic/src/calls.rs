@@ -9,6 +9,13 @@ use crate::plain::WINDOW;
 use crate::value::Value;
 
 impl<'p> Executor<'_, 'p> {
+    /// Notes a call of a function that nobody defines.
+    pub(crate) fn note_stub(&mut self, callee: CodeFunctionId) {
+        if self.session.shared.stubs[callee] {
+            self.notes.caveats.called_stubs.insert(callee);
+        }
+    }
+
     pub(crate) fn call(&mut self, call: &'p Call) -> Step<()> {
         let callee = match &call.callee {
             Callee::Direct(function) => *function,
@@ -17,7 +24,7 @@ impl<'p> Executor<'_, 'p> {
                 self.called_function(&pointer)?
             }
         };
-        self.notes.caveats.calls_stubs |= self.session.shared.stubs[callee];
+        self.note_stub(callee);
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, Evaluator, Model, TermId};
+use branchwise_program::assumption::Assumption;
 use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FeedId, FunctionId, GlobalId, Id, RegisterId};
@@ -260,7 +261,13 @@ impl<'s, 'p> Executor<'s, 'p> {
             Some(model) => format!("in {model}(): {}", message.into()),
             None => message.into(),
         };
-        Fault { kind, site: self.site(), location: self.location(), message }
+        Fault { kind, site: self.site(), location: self.location(), message, assumption: None }
+    }
+
+    /// Notes that the path takes a statement for granted here, and could go on otherwise without it.
+    pub(crate) fn rest_on(&mut self, assumption: Assumption) {
+        let positions = self.positions();
+        self.notes.caveats.assumed.entry(assumption).or_default().insert(&positions);
     }
 
     pub(crate) fn fail<T>(&self, kind: FaultKind, message: impl Into<String>) -> Step<T> {

@@ -1,6 +1,7 @@
 //! Dynamic memory: objects that live until the program gives them back.
 
 use branchwise_constraints::{CompareOp, TermId};
+use branchwise_program::assumption::catalogue::ALLOCATION_SUCCEEDS;
 use branchwise_program::map::FeedOrigin;
 
 use crate::address::Access;
@@ -71,6 +72,7 @@ impl Executor<'_, '_> {
     fn allocation_fails(&mut self) -> Step<bool> {
         let feeds = &self.session.program.map.feeds;
         let Some((feed, _)) = feeds.iter().find(|(_, feed)| feed.origin == FeedOrigin::AllocationFails) else {
+            self.rest_on(ALLOCATION_SUCCEEDS.assumed());
             return Ok(false);
         };
         let object = self.memory.allocate(1, 1, Origin::Stack, Contents::Zero);

@@ -60,6 +60,8 @@ pub struct Shape {
     pub instead: Vec<Instead>,
     /// An input variable itself, not what a pointer points to.
     pub variable: bool,
+    /// The pointer says nothing of the type of the object: the program converts it.
+    pub opaque: bool,
     /// What the user declared of the pointers of the function whose input this is.
     pub(crate) declared: Rc<[PointerDomain]>,
     /// `None` until the code looks.
@@ -279,6 +281,7 @@ impl Shape {
             is_null: None,
             instead: Vec::new(),
             variable: false,
+            opaque: false,
             declared: Rc::default(),
             cells: None,
         }
@@ -349,6 +352,9 @@ fn variable_shape(map: &Map, input: &Input) -> Shape {
     }
 }
 
+/// How C spells a pointer whose type says nothing of the object.
+const OPAQUE_POINTER: &str = "void *";
+
 /// What a `void *` points to has this many bytes where others have one element.
 const BYTES_PER_ELEMENT: u64 = 8;
 
@@ -377,7 +383,10 @@ impl Filler<'_> {
             TypeKind::Integer { .. } | TypeKind::Enumeration { .. } | TypeKind::Float { .. } => {
                 self.scalar(name, ty.size, offset)
             }
-            TypeKind::Pointer { target, declared_count, .. } => self.pointer(name, *target, *declared_count, offset),
+            TypeKind::Pointer { target, declared_count, .. } => {
+                self.pointer(name, *target, *declared_count, offset);
+                self.note_opaque(&ty.spelling);
+            }
             TypeKind::Array { element, count } => self.array(name, *element, count.unwrap_or(0), offset),
             TypeKind::Record { union: true, .. } => self.raw(name, ty.size, offset),
             TypeKind::Record { fields: Some(fields), .. } if fields.iter().any(|field| field.bit_field.is_some()) => {
@@ -445,6 +454,13 @@ impl Filler<'_> {
             _ => Content::Pointer(self.target(name, target, declared_count, pointed.size)),
         };
         self.cells.push(Cell { offset, content });
+    }
+
+    /// Marks the object of the last cell, a pointer, where its type as it is written does not name the object's.
+    fn note_opaque(&mut self, spelling: &str) {
+        if let (OPAQUE_POINTER, Some(Cell { content: Content::Pointer(shape), .. })) = (spelling, self.cells.last()) {
+            self.space.shapes[shape.0 as usize].opaque = true;
+        }
     }
 
     fn target(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, size: u64) -> ShapeId {

@@ -29,6 +29,7 @@ impl Executor<'_, '_> {
                 site: self.site(),
                 location: self.location(),
                 message: message.to_owned(),
+                assumption: None,
             },
         ));
     }

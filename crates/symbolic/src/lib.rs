@@ -39,7 +39,8 @@ mod varargs;
 pub use arguments::ArgumentLimits;
 pub use inputs::{Cell, Content, InputKey, InputSpace, Instead, Members, Shape, ShapeId};
 pub use path::{
-    Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position, Site,
+    Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Places, Position,
+    Site,
 };
 pub use possible::PossibleFault;
 pub use probes::Probed;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use branchwise_program::assumption::catalogue::CALLEES_WRITE_ONE_LEVEL;
 use branchwise_program::library::readable;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
@@ -129,7 +130,7 @@ impl Executor<'_, '_> {
     pub(crate) fn note_left_alone(&mut self, pointer: &Value, written: u64) {
         if self.bytes_behind(pointer) > written {
             let stub = self.called_model().map_or(String::new(), |name| format!("{name}()"));
-            self.notes.caveats.left_alone.insert(stub);
+            self.rest_on(CALLEES_WRITE_ONE_LEVEL.about(&stub));
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use branchwise_constraints::TermId;
+use branchwise_program::assumption::Assumption;
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, Reading};
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
@@ -172,11 +173,15 @@ pub struct Fault {
     pub site: Site,
     pub location: Option<Location>,
     pub message: String,
+    /// The statement without which the path might go on here.
+    pub assumption: Option<Assumption>,
 }
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     OutOfBounds,
+    /// An access before the first element that a pointer input points to. The pointer may as well point into an array.
+    BeforeStart,
     NullDereference,
     InvalidPointer,
     DivisionByZero,
@@ -226,14 +231,12 @@ pub struct Notes {
 pub struct Caveats {
     /// It looked at data that earlier calls may have changed.
     pub reads_state: bool,
-    /// It read a volatile object that the hardware may change between two reads.
-    pub reads_volatile: bool,
     /// It looked at the number of an address, which another run may choose differently.
     pub looks_at_addresses: bool,
-    /// It tried to read a file: in tests there is none.
-    pub no_files: bool,
-    /// What streams of tests are not, where that could have made a difference.
-    pub streams: BTreeSet<&'static str>,
+    /// The statements that it took for granted, where they could have made a difference.
+    pub assumed: BTreeMap<Assumption, Places>,
+    /// The generated functions that it called, each in the place of one that nobody defines.
+    pub called_stubs: BTreeSet<CodeFunctionId>,
     /// It read on behind a number of standard input that has other texts, behind which other bytes could follow.
     pub plain_numbers: bool,
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
@@ -243,10 +246,6 @@ pub struct Caveats {
     pub could_share: BTreeSet<(String, String)>,
     /// Those of them that it compared on the way through one: the other could be its end.
     pub compared: BTreeSet<(String, String)>,
-    /// It called a generated function that stands for one that nobody defines.
-    pub calls_stubs: bool,
-    /// Stubs that left memory alone which the real function could have changed.
-    pub left_alone: BTreeSet<String>,
     /// Classes of which it got objects in states that constructors and the calls of a test lead to, and in no others.
     pub made_objects: BTreeSet<String>,
     /// The same, where no calls follow the constructor.
@@ -265,21 +264,50 @@ pub struct Caveats {
     pub off_the_map: Option<Event>,
 }
 
+/// Where functions stood when something happened on a path; goals that cannot follow from there do not depend on it.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// It happened in more places than are listed.
+    anywhere: bool,
+    listed: Vec<Rc<[Position]>>,
+}
+
+impl Places {
+    /// More places are as good as all.
+    const MOST: usize = 64;
+
+    /// Adds a place: the functions on the call stack, innermost last.
+    pub fn insert(&mut self, positions: &Rc<[Position]>) {
+        if self.anywhere || self.listed.contains(positions) {
+            return;
+        }
+        self.anywhere = self.listed.len() == Places::MOST;
+        self.listed.push(Rc::clone(positions));
+    }
+
+    fn add(&mut self, other: &Places) {
+        self.anywhere |= other.anywhere;
+        other.listed.iter().for_each(|positions| self.insert(positions));
+    }
+
+    /// Tells whether one of the places satisfies a condition, or may.
+    pub fn any(&self, condition: impl FnMut(&Rc<[Position]>) -> bool) -> bool {
+        self.anywhere || self.listed.iter().any(condition)
+    }
+}
+
 impl Caveats {
     /// What limits a conclusion drawn from both. Taken apart by name, so that nobody forgets a new one here.
     pub fn add(&mut self, other: &Caveats) {
         let Caveats {
             reads_state,
-            reads_volatile,
             looks_at_addresses,
-            no_files,
-            streams,
+            assumed,
+            called_stubs,
             plain_numbers,
             may_alias,
             could_share,
             compared,
-            calls_stubs,
-            left_alone,
             made_objects,
             fixed_objects,
             left_out_methods,
@@ -290,16 +318,15 @@ impl Caveats {
             off_the_map,
         } = other;
         self.reads_state |= reads_state;
-        self.reads_volatile |= reads_volatile;
         self.looks_at_addresses |= looks_at_addresses;
-        self.no_files |= no_files;
-        self.streams.extend(streams);
+        for (assumption, places) in assumed {
+            self.assumed.entry(assumption.clone()).or_default().add(places);
+        }
+        self.called_stubs.extend(called_stubs);
         self.plain_numbers |= plain_numbers;
         self.may_alias.extend(may_alias.iter().cloned());
         self.could_share.extend(could_share.iter().cloned());
         self.compared.extend(compared.iter().cloned());
-        self.calls_stubs |= calls_stubs;
-        self.left_alone.extend(left_alone.iter().cloned());
         self.made_objects.extend(made_objects.iter().cloned());
         self.fixed_objects.extend(fixed_objects.iter().cloned());
         self.left_out_methods.extend(left_out_methods.iter().cloned());

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
 use branchwise_program::MarkerId;
+use branchwise_program::assumption::catalogue::VOLATILE_HOLDS;
 use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
 use branchwise_program::map::{Event, Label, LabelValues};
 
@@ -251,7 +252,9 @@ impl<'p> Executor<'_, 'p> {
             }
             _ => false,
         };
-        self.notes.caveats.reads_volatile |= !local;
+        if !local {
+            self.rest_on(VOLATILE_HOLDS.assumed());
+        }
     }
 
     pub(crate) fn is_at(&mut self, offset: TermId, place: u64) -> TermId {

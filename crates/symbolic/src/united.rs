@@ -494,7 +494,7 @@ impl<'p> Uniter<'_, '_, 'p> {
         match kind {
             AlternativeKind::Rejected => false,
             // Behind the bound of an input, more than a fault may follow.
-            AlternativeKind::Fault(_, kind) => kind == FaultKind::OutOfBounds,
+            AlternativeKind::Fault(_, kind) => matches!(kind, FaultKind::OutOfBounds | FaultKind::BeforeStart),
             AlternativeKind::Event(event) => (self.quest.matters)(Some(event), positions),
             AlternativeKind::Continue | AlternativeKind::Cut(_) => (self.quest.matters)(None, positions),
         }
@@ -560,7 +560,7 @@ impl<'p> Uniter<'_, '_, 'p> {
         let end = self.executor.judged(end);
         let proper = match &end {
             PathEnd::Returned | PathEnd::Exited { .. } | PathEnd::Rejected => true,
-            PathEnd::Fault(fault) => fault.kind != FaultKind::UninitialisedRead,
+            PathEnd::Fault(fault) => fault.kind != FaultKind::UninitialisedRead && fault.assumption.is_none(),
             _ => false,
         };
         let matters = (self.quest.matters)(None, &positions);

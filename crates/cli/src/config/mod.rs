@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use branchwise_frontend::Declarations;
 use branchwise_generate::{FindingsMode, FunctionSettings, Scope, Strategy};
+use branchwise_program::assumption::{Accepted, Bundle, UnknownAssumption, acceptable};
 use branchwise_program::map::{Domain, PointerDomain, Precondition, ReadDomain, ResultDomain, Written};
 
 use crate::error::CliError;
@@ -26,6 +27,8 @@ pub struct Config {
     pub exclude: Vec<String>,
     functions: BTreeMap<String, FunctionConfig>,
     pub stub_results: BTreeMap<String, ResultDomain>,
+    /// Assumptions that are accepted, and where each is named.
+    assume: Vec<(String, String)>,
     /// Functions that run although they act on the world, and where each is named.
     allowed_calls: BTreeMap<String, String>,
 }
@@ -72,6 +75,21 @@ struct Number {
 }
 
 impl Config {
+    /// The assumptions that the file and the command line accept.
+    pub fn accepted(&self, named: &[String]) -> Result<Accepted, CliError> {
+        let mut accepted = Accepted::default();
+        for name in named {
+            accepted.add(name).map_err(|error| unknown_assumption(&error))?;
+        }
+        for (name, written) in &self.assume {
+            accepted.add(name).map_err(|error| {
+                let UnknownAssumption(name) = &error;
+                CliError::input(format!("{written}: {error}")).with_hint(known_assumptions(name))
+            })?;
+        }
+        Ok(accepted)
+    }
+
     /// Where no file is named, the nearest `branchwise.toml`: in the current folder, or above the first source.
     pub fn find(named: Option<&Path>, first_source: Option<&Path>) -> Option<PathBuf> {
         named.map(Path::to_owned).or_else(|| nearest(first_source))
@@ -199,6 +217,19 @@ impl InputConfig {
             elements: self.elements,
             written: self.written.clone(),
         })
+    }
+}
+
+fn unknown_assumption(error: &UnknownAssumption) -> CliError {
+    CliError::usage(format!("--assume: {error}")).with_hint(known_assumptions(&error.0))
+}
+
+/// A hint on the assumption that a mistyped name may mean.
+fn known_assumptions(name: &str) -> String {
+    let names = acceptable().map(|known| known.name).chain(Bundle::ALL.map(Bundle::name));
+    match branchwise_report::did_you_mean(name, names) {
+        Some(nearest) => format!("did you mean '{nearest}'?"),
+        None => "docs/assumptions.md lists the names; the bundles are hosted and quiet-callees".to_owned(),
     }
 }
 

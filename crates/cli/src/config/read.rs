@@ -15,8 +15,20 @@ use crate::error::CliError;
 /// Above this, an object costs more than it shows.
 const MOST_ELEMENTS: u64 = 4096;
 
-const TOP_KEYS: [&str; 11] =
-    ["time", "steps", "seed", "strategy", "scope", "findings", "include", "exclude", "allow_calls", "function", "stub"];
+const TOP_KEYS: [&str; 12] = [
+    "time",
+    "steps",
+    "seed",
+    "strategy",
+    "scope",
+    "findings",
+    "include",
+    "exclude",
+    "allow_calls",
+    "assume",
+    "function",
+    "stub",
+];
 const FUNCTION_KEYS: [&str; 8] = ["skip", "time", "steps", "seed", "strategy", "assume", "inputs", "read"];
 const INPUT_KEYS: [&str; 5] = ["min", "max", "values", "elements", "null"];
 /// Of what a stub returns and of a number that is read.
@@ -89,6 +101,10 @@ impl Reader<'_> {
                 "allow_calls" => {
                     let named = self.texts(key, value)?.into_iter();
                     config.allowed_calls = named.map(|(name, written)| (name, written.to_string())).collect();
+                }
+                "assume" => {
+                    let named = self.texts(key, value)?.into_iter();
+                    config.assume = named.map(|(name, written)| (name, written.to_string())).collect();
                 }
                 "function" => {
                     for (name, function) in self.table(key, value)? {

@@ -31,7 +31,7 @@ impl Exploration<'_, '_> {
             PathEnd::Fault(fault) if fault.kind == FaultKind::UninitialisedRead => {
                 Some(ObstacleKind::Uninitialised { location: fault.location })
             }
-            PathEnd::Fault(_) => None,
+            PathEnd::Fault(fault) => fault.assumption.clone().map(ObstacleKind::Assumed),
             PathEnd::LoopBound { location, bound } => cut(format!("iterations of the loop{}", at(*location)), *bound),
             PathEnd::CallDepth { location, bound } => cut(format!("depth of the calls{}", at(*location)), *bound),
             PathEnd::InstructionLimit { bound, .. } => cut("instructions of one path".to_string(), *bound),

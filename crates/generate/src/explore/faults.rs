@@ -304,7 +304,7 @@ mod tests {
     fn what_an_input_shows_is_not_asked_for() {
         let mut record = FaultRecord::default();
         let (site, kind) = (site(0).0, FaultKind::OutOfBounds);
-        let fault = Fault { kind, site, location: None, message: String::new() };
+        let fault = Fault { kind, site, location: None, message: String::new(), assumption: None };
         assert!(record.note_shown(&fault) && !record.note_shown(&fault));
         assert_eq!(asked(suspects(2, 1), &mut record), [(1, 0)]);
     }

@@ -159,7 +159,7 @@ impl Exploration<'_, '_> {
         if !self.ledger.open_are_events() {
             return false;
         }
-        let only_bounds = limitations.obstacles.iter().all(|obstacle| obstacle.is_bound() || !in_the_way(obstacle));
+        let only_bounds = limitations.obstacles.iter().all(|obstacle| obstacle.is_named() || !in_the_way(obstacle));
         only_bounds && !limitations.caveats.looks_at_addresses && limitations.caveats.off_the_map.is_none()
     }
 

@@ -1,8 +1,11 @@
 //! Everything below and including the final table.
 
+use std::collections::BTreeSet;
+
 use branchwise_generate::{Confirmation, FunctionReport, GoalReport, Timing};
-use branchwise_goals::catalogue::PRECONDITION;
 use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
+use branchwise_program::assumption::catalogue::PRECONDITION;
+use branchwise_program::assumption::{Assumption, KnownAssumption, catalogue};
 
 use super::table::{percent_text, table};
 use super::{Colour, Style, TableTime};
@@ -14,6 +17,7 @@ use crate::findings::{Listed, listed};
 pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style: Style) -> String {
     let mut lines = table(files, time, style);
     section(&mut lines, "Not covered", files.iter().flat_map(|file| open_goals(file, style)).collect());
+    section(&mut lines, "Assumptions (--assume NAME accepts one)", assumptions(files));
     section(&mut lines, "Findings", files.iter().flat_map(|file| findings(file, style)).collect());
     section(&mut lines, "Longest paths", files.iter().flat_map(slowest_tests).collect());
     section(&mut lines, "Disagreements (a fault of ours, please report)", disagreements(files));
@@ -109,7 +113,7 @@ fn goal_line(file: &FileReport, unit: &FunctionReport, found: &GoalReport, style
     let (verdict, colour, why) = match &found.verdict {
         Verdict::Covered { .. } => ("covered", Colour::Green, String::new()),
         Verdict::Infeasible(evidence) => ("infeasible", Colour::Green, proof_text(evidence)),
-        Verdict::InfeasibleWithinBounds { bounds, .. } => ("infeasible within bounds", Colour::Yellow, cut_by(bounds)),
+        Verdict::InfeasibleWithinBounds { bounds, evidence } => limited(bounds, evidence),
         Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
     };
     let verdict = match file.view(unit, found) {
@@ -119,19 +123,52 @@ fn goal_line(file: &FileReport, unit: &FunctionReport, found: &GoalReport, style
     format!("  {}: {}: {verdict}: {why}", file.place(goal.place), goal.title())
 }
 
-/// The proof, with the preconditions that it rests on.
+/// The proof, with the preconditions and accepted assumptions that it rests on.
 fn proof_text(evidence: &Evidence) -> String {
-    let preconditions = evidence.assumptions.iter().filter(|assumption| PRECONDITION.is(assumption));
-    let preconditions: Vec<&str> = preconditions.filter_map(|assumption| assumption.subject.as_deref()).collect();
-    if preconditions.is_empty() {
-        evidence.proof.clone()
-    } else {
-        format!("{}, given {}", evidence.proof, preconditions.join(" and "))
+    let stated = evidence.assumptions.iter().filter(|assumption| assumption.accepted);
+    let stated: Vec<String> = stated
+        .map(|assumption| match &assumption.subject {
+            Some(condition) if PRECONDITION.is(assumption) => condition.clone(),
+            _ => assumption.key(),
+        })
+        .collect();
+    match stated.is_empty() {
+        true => evidence.proof.clone(),
+        false => format!("{}, given {}", evidence.proof, stated.join(" and ")),
     }
 }
 
-fn cut_by(bounds: &[Bound]) -> String {
-    bounds.iter().map(|bound| format!("{} at most {}", bound.what, bound.limit)).collect::<Vec<_>>().join(", ")
+/// A verdict that holds within bounds or under assumptions, its colour, and both.
+fn limited(bounds: &[Bound], evidence: &Evidence) -> (&'static str, Colour, String) {
+    let assumed: Vec<String> = evidence.open_assumptions().map(Assumption::key).collect();
+    let bounds: Vec<String> = bounds.iter().map(|bound| format!("{} at most {}", bound.what, bound.limit)).collect();
+    match (bounds.is_empty(), assumed.is_empty()) {
+        (true, _) => ("infeasible if", Colour::Yellow, assumed.join(", ")),
+        (false, true) => ("infeasible within bounds", Colour::Yellow, bounds.join(", ")),
+        (false, false) => {
+            ("infeasible within bounds", Colour::Yellow, format!("{}; if {}", bounds.join(", "), assumed.join(", ")))
+        }
+    }
+}
+
+/// Each assumption that a verdict rests on, once.
+fn assumptions(files: &[FileReport]) -> Vec<String> {
+    let goals = files.iter().flat_map(|file| &file.report.functions).flat_map(|unit| &unit.goals);
+    let evidence = goals.filter_map(|goal| match &goal.verdict {
+        Verdict::InfeasibleWithinBounds { evidence, .. } => Some(evidence),
+        _ => None,
+    });
+    let used: BTreeSet<&Assumption> = evidence.flat_map(Evidence::open_assumptions).collect();
+    let lines = catalogue::ALL.iter().filter_map(|known: &KnownAssumption| {
+        let mut texts = used.iter().filter(|assumption| known.is(assumption));
+        let first = texts.next()?;
+        let more = match texts.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more of this name)"),
+        };
+        Some(format!("  {}: {}{more}", known.name, first.text))
+    });
+    lines.collect()
 }
 
 fn unknown_text(reason: &UnknownReason) -> String {

@@ -30,10 +30,10 @@ pub fn table(files: &[FileReport], time: TableTime, style: Style) -> Vec<String>
             TableTime::Fixed(seconds) => seconds,
         },
     };
-    let within_bounds = sum.totals.infeasible_within_bounds > 0;
-    let mut cells = vec![header(within_bounds)];
-    cells.extend(rows.iter().map(|row| row_cells(row, within_bounds)));
-    cells.push(row_cells(&sum, within_bounds));
+    let shown = Limited { assumed: sum.totals.under_assumptions_alone > 0, bounded: sum.totals.bounded() > 0 };
+    let mut cells = vec![header(shown)];
+    cells.extend(rows.iter().map(|row| row_cells(row, shown)));
+    cells.push(row_cells(&sum, shown));
     let widths = widths(&cells);
     let mut lines: Vec<String> = cells.iter().map(|row| aligned(row, &widths)).collect();
     let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * (widths.len() - 1));
@@ -65,14 +65,24 @@ fn rows(files: &[FileReport], time: TableTime) -> Vec<Row> {
     files.iter().flat_map(of_file).collect()
 }
 
-fn header(within_bounds: bool) -> Vec<String> {
+/// The columns of verdicts that are limited; each is shown where it has an entry.
+#[derive(Debug, Copy, Clone)]
+struct Limited {
+    /// Infeasible under assumptions alone.
+    assumed: bool,
+    /// Infeasible within bounds in numbers.
+    bounded: bool,
+}
+
+fn header(shown: Limited) -> Vec<String> {
     let mut cells = vec!["function", "goals", "covered", "%", "infeasible"];
-    cells.extend(within_bounds.then_some("within bounds"));
+    cells.extend(shown.assumed.then_some("assumed"));
+    cells.extend(shown.bounded.then_some("within bounds"));
     cells.extend(["unknown", "tests", "time"]);
     cells.into_iter().map(str::to_owned).collect()
 }
 
-fn row_cells(row: &Row, within_bounds: bool) -> Vec<String> {
+fn row_cells(row: &Row, shown: Limited) -> Vec<String> {
     let totals = &row.totals;
     let mut cells = vec![
         row.name.clone(),
@@ -81,7 +91,8 @@ fn row_cells(row: &Row, within_bounds: bool) -> Vec<String> {
         percent_text(totals.percent()),
         totals.infeasible.to_string(),
     ];
-    cells.extend(within_bounds.then(|| totals.infeasible_within_bounds.to_string()));
+    cells.extend(shown.assumed.then(|| totals.under_assumptions_alone.to_string()));
+    cells.extend(shown.bounded.then(|| totals.bounded().to_string()));
     cells.extend([totals.unknown.to_string(), totals.tests.to_string(), seconds_text(row.seconds)]);
     cells
 }

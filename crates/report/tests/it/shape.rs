@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use branchwise_generate::{Disagreement, FindingKind};
-use branchwise_goals::{Bound, Evidence, GoalId, KnownAssumption, TestId, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Evidence, GoalId, TestId, UnknownReason, Verdict};
 use branchwise_replay::NativeEnd;
 
 use crate::common::*;
@@ -13,7 +13,12 @@ fn evidence() -> Evidence {
         proof: "every path was explored".to_owned(),
         paths: 3,
         refuted_prefixes: 2,
-        assumptions: vec![KnownAssumption { name: "any-int", text: "'n' is any int" }.assumed()],
+        assumptions: vec![branchwise_program::assumption::Assumption {
+            name: "any-int".to_owned(),
+            subject: None,
+            text: "'n' is any int".to_owned(),
+            accepted: false,
+        }],
         infeasible_prefix: None,
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use branchwise_constraints::{CompareOp, TermId};
+use branchwise_program::assumption::catalogue::NO_FILES;
 use branchwise_program::library::is_stream_function;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
@@ -392,7 +393,7 @@ impl Executor<'_, '_> {
                 self.unsupported("a file that is opened after another was written")
             }
             ("__bw_open_for_reading", _) => {
-                self.notes.caveats.no_files = true;
+                self.rest_on(NO_FILES.assumed());
                 Ok(Some(Value::Bits(0)))
             }
             ("__bw_open_for_writing", _) => {

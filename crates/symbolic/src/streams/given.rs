@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use branchwise_constraints::{CompareOp, TermId};
+use branchwise_program::assumption::catalogue::{OUTPUT_SUCCEEDS, STREAMS_ARE_FRESH};
 use branchwise_program::types::TypeKind;
 
 use crate::executor::{Executor, Step, Touchable};
@@ -131,7 +132,7 @@ impl Executor<'_, '_> {
         let given = self.given_stream(left).is_some() || self.given_stream(right).is_some();
         let standard = self.session.stream_of(left).is_some() || self.session.stream_of(right).is_some();
         if given && standard {
-            self.notes.caveats.streams.insert("given streams that are standard input, output or error");
+            self.rest_on(STREAMS_ARE_FRESH.about("standard input, standard output, standard error"));
         }
     }
 
@@ -214,7 +215,7 @@ impl Executor<'_, '_> {
 
     /// No test lets standard input, output or error fail.
     pub(super) fn note_failing_standard_stream(&mut self) {
-        self.notes.caveats.streams.insert("standard streams that fail");
+        self.rest_on(OUTPUT_SUCCEEDS.about("standard streams"));
     }
 
     /// Whether one of the writing calls failed whose results nobody looked at.
@@ -248,7 +249,7 @@ impl Executor<'_, '_> {
     /// What fails in a test leaves `errno` alone.
     fn note_errno_of_failure(&mut self) {
         if self.session.shared.looks_at_errno {
-            self.notes.caveats.streams.insert("streams that set errno when they fail");
+            self.rest_on(STREAMS_ARE_FRESH.about("streams that set errno when they fail"));
         }
     }
 
@@ -295,7 +296,7 @@ impl Executor<'_, '_> {
     /// `fflush`
     pub(super) fn flush_given(&mut self, asked: bool) {
         if asked && self.input.given.direction == Some(Direction::Writing) {
-            self.notes.caveats.streams.insert("streams that fail when they are flushed");
+            self.rest_on(OUTPUT_SUCCEEDS.about("fflush"));
         }
     }
 
@@ -320,7 +321,7 @@ impl Executor<'_, '_> {
 
     /// A stream of a test begins at its beginning and can be positioned; others are pipes, or were used before.
     fn note_positions(&mut self) {
-        self.notes.caveats.streams.extend(["streams that were used before the call", "streams without positions"]);
+        self.rest_on(STREAMS_ARE_FRESH.about("streams that were used before the call, streams without positions"));
     }
 
     /// Everything that was read, where it was read byte by byte.

@@ -375,7 +375,7 @@ impl<'p> Grower<'_, '_, '_, 'p> {
 }
 
 fn is_bounded(kind: AlternativeKind) -> bool {
-    matches!(kind, AlternativeKind::Cut(_) | AlternativeKind::Fault(_, FaultKind::OutOfBounds))
+    matches!(kind, AlternativeKind::Cut(_) | AlternativeKind::Fault(_, FaultKind::OutOfBounds | FaultKind::BeforeStart))
 }
 
 impl Trail {

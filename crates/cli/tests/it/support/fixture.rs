@@ -11,13 +11,17 @@
 //! - `trouble: TEXT`: nothing can be done for this unit, and the message contains the text.
 //!
 //! An annotation `//~ true: VERDICT, false: VERDICT` speaks of the condition or label on its line; where there are
-//! several, their parts are set apart by ` | ` in the order of their columns.
+//! several, their parts are set apart by ` | ` in the order of their columns. A verdict is `covered`, `infeasible`, `unknown`,
+//! `within-bounds` (whatever the bounds and assumptions), or `infeasible if NAME + NAME`: under these assumptions alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const DEFAULT_STEPS: u64 = 4000;
+
+/// Before the names of assumptions.
+const IF: &str = "infeasible if ";
 
 #[derive(Debug)]
 pub struct Fixture {
@@ -46,6 +50,31 @@ pub struct ExpectedFinding {
 pub struct Answer {
     pub when_true: String,
     pub when_false: String,
+}
+
+impl Answer {
+    /// Tells whether the verdicts of a goal are as expected.
+    pub fn fits(&self, got: &Answer) -> bool {
+        let fits = |expected: &str, got: &str| {
+            expected == got || expected == "infeasible_within_bounds" && got.starts_with(IF)
+        };
+        fits(&self.when_true, &got.when_true) && fits(&self.when_false, &got.when_false)
+    }
+}
+
+/// The verdict of a goal in JSON as fixtures write it.
+pub fn verdict_of(goal: &serde_json::Value) -> String {
+    let verdict = goal["verdict"].as_str().unwrap_or_default();
+    let evidence = &goal["evidence"];
+    let names = evidence["assumptions"].as_array().into_iter().flatten();
+    let open = names.filter(|assumption| assumption["accepted"] != true).filter_map(|it| it["name"].as_str());
+    let open: BTreeSet<&str> = open.collect();
+    match verdict {
+        "infeasible_within_bounds" if evidence["bounds"].is_null() => {
+            format!("{IF}{}", open.into_iter().collect::<Vec<_>>().join(" + "))
+        }
+        other => other.to_owned(),
+    }
 }
 
 impl Fixture {
@@ -137,6 +166,7 @@ fn verdict(text: &str) -> Result<String, String> {
     match text.trim() {
         "within-bounds" => Ok("infeasible_within_bounds".to_string()),
         verdict @ ("covered" | "infeasible" | "unknown") => Ok(verdict.to_string()),
+        other if other.starts_with(IF) => Ok(other.to_string()),
         other => Err(format!("'{other}' is no verdict")),
     }
 }

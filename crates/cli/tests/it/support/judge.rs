@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::fixture::{Answer, ExpectedFinding, Fixture, file_name};
+use super::fixture::{Answer, ExpectedFinding, Fixture, file_name, verdict_of};
 
 /// Everything that differs, one line each: `file:line: expected …, got …`.
 pub fn differences(fixture: &Fixture, json: &Json) -> Vec<String> {
@@ -132,14 +132,14 @@ fn pair(goals: &[Json]) -> Result<Seen, String> {
         place: (file_name(Path::new(&text(&when_true["file"]))), when_true["line"].as_u64().unwrap_or(0)),
         column: when_true["column"].as_u64().unwrap_or(0),
         text: text(&when_true["text"]),
-        answer: Answer { when_true: text(&when_true["verdict"]), when_false: text(&when_false["verdict"]) },
+        answer: Answer { when_true: verdict_of(when_true), when_false: verdict_of(when_false) },
     })
 }
 
 fn line_differences(expected: &[Answer], got: &[&Seen]) -> Vec<String> {
     if expected.len() == got.len() {
         let pairs = expected.iter().zip(got);
-        let wrong = pairs.filter(|(expected, got)| **expected != got.answer);
+        let wrong = pairs.filter(|(expected, got)| !expected.fits(&got.answer));
         return wrong
             .map(|(expected, got)| format!("`{}` expected {}, got {}", got.text, shown(expected), shown(&got.answer)))
             .collect();
