@@ -68,7 +68,12 @@ impl Judge<'_> {
             let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(|it| in_the_way(it)).collect();
             self.after_round(round, &obstacles, &may_follow)
         });
-        self.strongest(verdicts).resting_on(&[], &self.after_return(goal))
+        let verdict = self.strongest(verdicts).resting_on(&[], &self.after_return(goal));
+        // Of what other functions do, the user asks how it is seen from this one.
+        match goal.function == self.function {
+            true => verdict,
+            false => verdict.given(catalogue::MAIN_STARTS_THE_PROGRAM),
+        }
     }
 
     /// The verdict for a path that no test takes, with its shortest prefix that none can take.

@@ -1,6 +1,6 @@
 //! How a goal ends.
 
-use branchwise_program::assumption::Assumption;
+use branchwise_program::assumption::{Assumption, KnownAssumption};
 use serde::{Deserialize, Serialize};
 
 /// Number of a test within its function, from 1.
@@ -103,6 +103,17 @@ impl Verdict {
         evidence.assumptions.sort();
         evidence.assumptions.dedup();
         Verdict::excluded(evidence, bounds)
+    }
+
+    /// The verdict where the user states an assumption, whatever its subject.
+    pub fn given(self, known: KnownAssumption) -> Self {
+        let (bounds, evidence) = match self {
+            Verdict::InfeasibleWithinBounds { bounds, evidence } => (bounds, evidence),
+            other => return other,
+        };
+        let stated = |assumption| if known.is(&assumption) { assumption.stated() } else { assumption };
+        let assumptions = evidence.assumptions.into_iter().map(stated).collect();
+        Verdict::excluded(Evidence { assumptions, ..evidence }, bounds)
     }
 
     /// Tells whether it is infeasible within bounds, where no bound is a number: assumptions alone limit it.

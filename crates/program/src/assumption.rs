@@ -82,11 +82,9 @@ pub mod catalogue {
         MAIN_STARTS_THE_PROGRAM = "main-starts-the-program", Some(Hosted),
             "main is called once, by the system, when all variables have their initial values";
         OTHER_FILES_START_INITIALISED = "other-files-start-initialised", Some(Hosted),
-            "variables that only other files use have their initial values when the test begins";
+            "'{}', a variable that only other files use, has its initial value when the test begins";
         NOTHING_AFTER_RETURN = "nothing-after-return", None,
             "what runs after the tested call has returned (handlers of atexit, destructors of static objects) does not run {}";
-        PRIVATE_STATE_BY_PUBLIC_CALLS = "private-state-by-public-calls", None,
-            "an object of class {} holds only what public constructors, members and methods leave in it";
         CALLEES_LEAVE_GLOBALS = "callees-leave-globals", Some(QuietCallees),
             "{}, which no file defines, changes nothing but what its parameters point to";
         CALLEES_WRITE_ONE_LEVEL = "callees-write-one-level", Some(QuietCallees),

@@ -1,7 +1,10 @@
 //! Pointers: arithmetic, comparison, and the check of every access.
 
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
-use branchwise_program::assumption::catalogue::{OPAQUE_POINTERS_HAVE_ONE_TYPE, POINTERS_TO_STARTS};
+use branchwise_program::GlobalId;
+use branchwise_program::assumption::catalogue::{
+    MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE, OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS,
+};
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
 use crate::executor::{Executor, Step, Touchable};
@@ -523,6 +526,9 @@ impl Executor<'_, '_> {
                 if state && !is_library_data(&self.code.globals[id].name) {
                     self.touched.entry(Touchable::Global(id)).or_default().written |= access == Access::Write;
                 }
+                if access == Access::Read && !self.overwritten.contains(&object_id) {
+                    self.note_initial_value(id);
+                }
                 if self.code.globals[id].initializer.is_none() {
                     return self
                         .unsupported(format!("variable '{}', which is defined elsewhere", self.code.globals[id].name));
@@ -547,6 +553,19 @@ impl Executor<'_, '_> {
         }
         self.memory.touch(object_id, access);
         Ok(())
+    }
+
+    /// Notes that the path rests on the value that a variable has when the program starts, where the test does not choose it.
+    fn note_initial_value(&mut self, id: GlobalId) {
+        let global = &self.code.globals[id];
+        if global.constant || is_library_data(&global.name) {
+            return;
+        }
+        if global.elsewhere {
+            self.rest_on(OTHER_FILES_START_INITIALISED.about(&global.name));
+        } else if self.session.program.map.functions[self.session.function].name == "main" {
+            self.rest_on(MAIN_STARTS_THE_PROGRAM.assumed());
+        }
     }
 
     /// Writes the initial contents of an input object at an offset of an object.

@@ -16,7 +16,8 @@ fn the_schema_in_docs_is_that_of_the_types() {
 fn function(name: &str, file: &str) -> Value {
     json!({
         "name": name, "file": file, "line": 3, "language": "c++",
-        "summary": { "goals": 2, "covered": 1, "infeasible": 0, "infeasible_within_bounds": 1, "unknown": 0, "tests": 1 },
+        "summary": { "goals": 2, "covered": 1, "infeasible": 0, "infeasible_within_bounds": 1,
+            "under_assumptions_alone": 0, "unknown": 0, "tests": 1 },
         "criteria": [{ "name": "branch", "goals": 2, "complete": false, "within_bounds": [1], "open": [] }],
         "goals": [goal(file, 9, "covered"), goal(file, 4, "infeasible_within_bounds")],
         "tests": [{
