@@ -180,10 +180,6 @@ pub struct GenerateArguments {
     #[arg(long = "instance", value_name = "INSTANCE")]
     pub instances: Vec<String>,
 
-    /// Let calls of malloc() and its like also fail, each as the test says
-    #[arg(long)]
-    pub malloc_may_fail: bool,
-
     /// Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all',
     /// instead of returning what the test says; several are set apart by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

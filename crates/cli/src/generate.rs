@@ -59,7 +59,6 @@ pub fn generate(arguments: &GenerateArguments) -> Result<Exit, CliError> {
         keeper: &keeper,
         searches: !arguments.salvage,
         compiler: &compiler,
-        malloc_may_fail: arguments.malloc_may_fail,
         set_statics: arguments.set_statics,
         instances: &arguments.instances,
         jobs: jobs(arguments),
@@ -89,10 +88,10 @@ struct Finished {
 impl Task<'_> {
     /// Opens the journal. What decides results in all files stands in `settings` and here.
     fn keeper(&self, compiler: &str, settings: &Settings) -> Result<Opened, CliError> {
-        let GenerateArguments { malloc_may_fail, set_statics, instances, resume, salvage, .. } = self.arguments;
+        let GenerateArguments { set_statics, instances, resume, salvage, .. } = self.arguments;
         // Where they are differs from run to run, and no result depends on it.
         let settings = Settings { interrupt: Arc::default(), worker: None, query_log: None, ..settings.clone() };
-        let options = (settings, self.config, malloc_may_fail, set_statics, instances);
+        let options = (settings, self.config, set_statics, instances);
         Keeper::open(self.folder, *resume || *salvage, compiler, &options)
     }
 

@@ -25,7 +25,6 @@ pub fn before(arguments: &GenerateArguments, config: &Config, config_path: Optio
         data_dependence: settings.data_dependence,
         measure: settings.measure,
         set_statics: arguments.set_statics,
-        malloc_may_fail: arguments.malloc_may_fail,
         assume: settings.accepted.keys(),
         functions: arguments.functions.clone(),
         goals: wanted.places.iter().map(ToString::to_string).collect(),

@@ -44,6 +44,11 @@ pub struct Workshop {
 }
 
 impl Loaded {
+    /// Tells whether the program calls `malloc()` or its like.
+    pub fn allocates(&self) -> bool {
+        branchwise_frontend::allocates(&self.program.code)
+    }
+
     /// From now on, whether an allocation fails is an input.
     pub fn with_failing_allocations(mut self) -> Self {
         branchwise_frontend::let_allocations_fail(&mut self.unit);

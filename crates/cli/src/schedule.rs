@@ -14,6 +14,7 @@ use branchwise_generate::{
 };
 use branchwise_goals::{Criterion, Structure};
 use branchwise_program::FunctionId;
+use branchwise_program::assumption::catalogue::ALLOCATION_SUCCEEDS;
 use branchwise_program::map::Map;
 use branchwise_replay::Harness;
 use branchwise_report::Key;
@@ -59,8 +60,6 @@ pub struct Work<'a> {
     pub searches: bool,
     /// First line of the compiler's `--version`.
     pub compiler: &'a str,
-    /// Whether an allocation fails is an input.
-    pub malloc_may_fail: bool,
     /// Static variables are inputs too.
     pub set_statics: bool,
     /// Instances of templates that are units of their own.
@@ -324,7 +323,7 @@ impl Schedule<'_> {
         let source = &sources[index];
         let member = Member { neighbours: &self.neighbours, index };
         let mut loaded = workshop.load(self.work.named(source), config, member)?;
-        if self.work.malloc_may_fail {
+        if loaded.allocates() && !self.work.settings.accepted.accepts_all(ALLOCATION_SUCCEEDS) {
             loaded = loaded.with_failing_allocations();
         }
         if loaded.program.map.functions.is_empty() {

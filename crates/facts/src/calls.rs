@@ -66,7 +66,7 @@ impl Run<'_, '_> {
             after.extend(self.call_function(function, call, arguments, state.clone())?);
         }
         if elsewhere {
-            after.push(self.unknown_call(call, &arguments.values, state));
+            after.push(self.outside_call(call, &arguments.values, state));
         }
         Ok(after)
     }
@@ -86,6 +86,7 @@ impl Run<'_, '_> {
             }
             return self.call_library(&callee.name, call, &arguments.values, state);
         }
+        let interferes = self.interpreter.subject.interfering.contains(&function);
         let is_stub = self.interpreter.program.map.stubs.iter().any(|stub| stub.symbol == callee.name);
         for argument in arguments.values.iter().skip(callee.parameters.len()) {
             state.memory.escape(self.code, &argument.targets);
@@ -98,6 +99,9 @@ impl Run<'_, '_> {
             state.memory.escape(self.code, &all_variables(self.code));
             return Ok(vec![self.unknown_call(call, &arguments.values, state)]);
         }
+        if interferes {
+            self.let_outside_act(&arguments.values, &mut state);
+        }
         let outcome = self.interpreter.call(function, arguments.clone(), state.memory.clone())?;
         if let Some(observed) = &mut self.observed {
             observed.add(&outcome.observed);
@@ -109,9 +113,29 @@ impl Run<'_, '_> {
                 let any = || Value::any(self.function.registers[out]);
                 state.set(out, result.cloned().unwrap_or_else(any));
             }
+            if interferes {
+                // It may also write after it has called the unit, and over what its feeds say.
+                state.memory.havoc(self.code);
+            }
             state
         });
         Ok(returned.collect())
+    }
+
+    /// A function that nobody defines begins: it knows what it is given and whatever has escaped, may write all of that,
+    /// and may call the unit.
+    fn let_outside_act(&mut self, arguments: &[Value], state: &mut State) {
+        arguments.iter().for_each(|argument| state.memory.escape(self.code, &argument.targets));
+        state.memory.escape_locals_behind_variables(self.code);
+        state.memory.havoc(self.code);
+        self.interpreter.interrupt_here(&state.memory);
+        state.memory = self.interpreter.after_calls_from_outside(&state.memory);
+    }
+
+    /// A function that is not known: beside what an unknown call does, it may call the unit.
+    fn outside_call(&mut self, call: &Call, arguments: &[Value], mut state: State) -> State {
+        self.let_outside_act(arguments, &mut state);
+        self.unknown_call(call, arguments, state)
     }
 
     /// It may write whatever its arguments lead to and whatever has escaped, and return anything.
@@ -137,6 +161,17 @@ impl Run<'_, '_> {
         }
     }
 
+    /// The state behind a call that answers yes or no, or always no.
+    fn with_answer(&self, call: &Call, mut state: State, may_be_yes: bool) -> State {
+        for &out in &call.outs {
+            let width = self.function.registers[out];
+            let no = Number::constant(width, 0);
+            let answer = if may_be_yes { no.join(&Number::constant(width, 1)) } else { no };
+            state.set(out, Value::plain(answer));
+        }
+        state
+    }
+
     fn call_library(&mut self, name: &str, call: &Call, arguments: &[Value], mut state: State) -> Found<Vec<State>> {
         match name {
             "__bw_terminate" | "__bw_pure_virtual" => Ok(Vec::new()),
@@ -152,13 +187,20 @@ impl Run<'_, '_> {
             }
             "__bw_allocate" | "__bw_resize" => {
                 arguments.iter().for_each(|argument| state.memory.escape(self.code, &argument.targets));
-                let feeds = &self.interpreter.program.map.feeds;
-                let may_fail = feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
-                let number = if may_fail { Number::any(64) } else { not_null() };
                 call.outs.iter().for_each(|&out| {
-                    state.set(out, Value { number: number.clone(), targets: Targets::unknown() });
+                    state.set(out, Value { number: not_null(), targets: Targets::unknown() });
                 });
                 Ok(vec![state])
+            }
+            "__bw_allocation_fails" => {
+                let feeds = &self.interpreter.program.map.feeds;
+                let may_fail = feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
+                Ok(vec![self.with_answer(call, state, may_fail)])
+            }
+            "__bw_new_fails" => {
+                self.interpreter.interrupt_here(&state.memory);
+                let matters = self.interpreter.subject.reacts_to_exceptions;
+                Ok(vec![self.with_answer(call, state, matters)])
             }
             _ => {
                 let closed = &self.interpreter.program.map.closed_functions;

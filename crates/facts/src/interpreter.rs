@@ -72,9 +72,31 @@ struct Remembered {
     outcome: Rc<Outcome>,
 }
 
+/// What is interpreted, and what all interpretations know of it.
+pub(crate) struct Subject<'p> {
+    pub program: &'p Program,
+    /// An exception takes outcomes, or the program goes on otherwise after it.
+    pub reacts_to_exceptions: bool,
+    /// Stubs of functions that may write what others see, and call the unit.
+    pub interfering: BTreeSet<CodeFunctionId>,
+}
+
+impl<'p> Subject<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        let functions = program.code.functions.ids();
+        let interfering = functions.filter(|&function| program.interfering_stub(function).is_some());
+        Subject { program, reacts_to_exceptions: program.reacts_to_exceptions(), interfering: interfering.collect() }
+    }
+}
+
 pub(crate) struct Interpreter<'p> {
+    pub subject: &'p Subject<'p>,
     pub program: &'p Program,
     pub code: &'p Code,
+    /// What calls from outside find, and may leave.
+    between: Memory,
+    /// In what calls from outside found while a call was under way, or after one that was left.
+    pub interrupted: Option<Memory>,
     layouts: HashMap<CodeFunctionId, Rc<Layout>>,
     /// The functions that are being interpreted.
     stack: Vec<CodeFunctionId>,
@@ -92,10 +114,21 @@ pub(crate) struct Interpreter<'p> {
 }
 
 impl<'p> Interpreter<'p> {
-    pub(crate) fn new(program: &'p Program, most_states: usize, limit: u64, interrupt: &'p AtomicBool) -> Self {
+    /// Calls from outside find the variables as `between` says.
+    pub(crate) fn new(
+        subject: &'p Subject<'p>,
+        between: Memory,
+        most_states: usize,
+        limit: u64,
+        interrupt: &'p AtomicBool,
+    ) -> Self {
+        let program = subject.program;
         Interpreter {
+            subject,
             program,
             code: &program.code,
+            between,
+            interrupted: None,
             layouts: HashMap::new(),
             stack: Vec::new(),
             remembered: HashMap::new(),
@@ -116,6 +149,18 @@ impl<'p> Interpreter<'p> {
 
     pub(crate) fn work(&self) -> u64 {
         self.work
+    }
+
+    /// Somebody outside may call the unit now, or an exception leaves it: what others find then is between two calls too.
+    pub(crate) fn interrupt_here(&mut self, memory: &Memory) {
+        let kept = memory.kept(self.code);
+        let all = self.interrupted.as_ref().map_or_else(|| kept.clone(), |known| known.join(self.code, &kept));
+        self.interrupted = Some(all);
+    }
+
+    /// The same state after somebody outside may have called the unit.
+    pub(crate) fn after_calls_from_outside(&self, memory: &Memory) -> Memory {
+        memory.join(self.code, &self.between)
     }
 
     pub(crate) fn layout(&mut self, function: CodeFunctionId) -> Rc<Layout> {

@@ -170,6 +170,41 @@ impl Memory {
         }
     }
 
+    /// What the next call from outside finds: of the variables that have not escaped, what they hold.
+    pub(crate) fn kept(&self, code: &Code) -> Memory {
+        let mut kept = self.clone();
+        let is_variable = |object: &ObjectId| matches!(object, ObjectId::Global(_) | ObjectId::Function(_));
+        // What only objects of the call point to may be reached through pointers that nobody follows.
+        for (object, contents) in self.objects() {
+            if !is_variable(&object) {
+                kept.escape(code, &contents.targets(code));
+            }
+        }
+        let mut result = Memory::default();
+        let escaped = kept.escaped().filter(is_variable).map(|object| (object, Number::any(64)));
+        let escaped = Targets { known: escaped.collect(), unknown: false };
+        for (object, contents) in kept.objects().filter(|(object, _)| is_variable(object)) {
+            let mut contents = match kept.has_escaped(object) {
+                true => Contents::unknown(contents.size),
+                false => Contents::clone(contents),
+            };
+            contents.keep_targets(is_variable);
+            result.put(object, contents);
+        }
+        result.escape(code, &escaped);
+        result
+    }
+
+    /// Calls from outside may write through the variables to local objects of calls that are under way.
+    pub(crate) fn escape_locals_behind_variables(&mut self, code: &Code) {
+        let mut locals = Targets::default();
+        for (_, contents) in self.objects().filter(|(object, _)| matches!(object, ObjectId::Global(_))) {
+            locals.add(&contents.targets(code));
+        }
+        locals.known.retain(|object, _| matches!(object, ObjectId::Stack(..)));
+        self.escape(code, &locals);
+    }
+
     pub(crate) fn restrict(&mut self, object: ObjectId, at: u64, size: u64, number: &Number) {
         if let Some(contents) = Rc::make_mut(&mut self.objects).get_mut(&object) {
             Rc::make_mut(contents).restrict(at, size, number);

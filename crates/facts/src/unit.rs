@@ -9,7 +9,7 @@ use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, MarkerId, Program};
 
 use crate::contents::Contents;
-use crate::interpreter::{Arguments, Exit, Found, Interpreter, Outcome, Stop};
+use crate::interpreter::{Arguments, Found, Interpreter, Outcome, Stop, Subject};
 use crate::memory::Memory;
 use crate::observed::{Compared, Observed};
 use crate::thresholds::Thresholds;
@@ -60,6 +60,7 @@ impl UnitFacts<'_> {
 /// Interprets the units of one program. What it finds out about calls before the unit is kept.
 pub struct Facts<'p> {
     program: &'p Program,
+    subject: Subject<'p>,
     drivers: HashMap<&'p str, CodeFunctionId>,
     /// Once it was looked for; nothing where that was too much work.
     between: Option<Option<Rc<Between>>>,
@@ -75,7 +76,7 @@ struct Between {
 impl<'p> Facts<'p> {
     pub fn new(program: &'p Program) -> Self {
         let drivers = program.code.functions.iter().map(|(id, function)| (function.name.as_str(), id)).collect();
-        Facts { program, drivers, between: None }
+        Facts { program, subject: Subject::new(program), drivers, between: None }
     }
 
     /// Finds out what all units have in common.
@@ -109,7 +110,7 @@ impl<'p> Facts<'p> {
         states: usize,
         interrupt: &AtomicBool,
     ) -> Found<Observed> {
-        let mut interpreter = Interpreter::new(self.program, states, MOST_WORK, interrupt);
+        let mut interpreter = Interpreter::new(&self.subject, memory.clone(), states, MOST_WORK, interrupt);
         let outcome = interpreter.call(driver, Arguments::default(), memory.clone())?;
         let mut observed = outcome.observed.clone();
         observed.add(&interpreter.in_general);
@@ -145,10 +146,9 @@ impl<'p> Facts<'p> {
             let own = || self.drivers.get(function.symbol.as_str()).copied();
             self.driver_of(id).or_else(own)
         });
-        let mentions_state = |root: &CodeFunctionId| {
-            reachable(code, *root).into_iter().any(|function| mentioned(code, function).any(|id| is_state(code, id)))
-        };
-        roots.filter(mentions_state).collect()
+        let leads_to_state =
+            |root: &CodeFunctionId| code.reachable([*root]).into_iter().any(|function| mentions_state(code, function));
+        roots.filter(leads_to_state).collect()
     }
 }
 
@@ -208,18 +208,26 @@ impl Callers<'_, '_> {
     fn left_behind(&mut self, memory: &Memory) -> Found<Memory> {
         let code = &self.facts.program.code;
         let mut left = self.first.clone();
-        let outcomes = self.outcomes(memory)?;
+        let (outcomes, interrupted) = self.outcomes(memory)?;
+        if let Some(interrupted) = interrupted {
+            left = left.join(code, &interrupted);
+        }
         for exit in outcomes.iter().flat_map(|outcome| &outcome.exits) {
-            left = left.join(code, &kept(code, exit));
+            let mut memory = exit.memory.clone();
+            exit.results.iter().for_each(|result| memory.escape(code, &result.targets));
+            left = left.join(code, &memory.kept(code));
         }
         Ok(left)
     }
 
-    fn outcomes(&mut self, memory: &Memory) -> Found<Vec<Rc<Outcome>>> {
+    /// What each function may do from a state on, and the states in which others may call the unit meanwhile.
+    fn outcomes(&mut self, memory: &Memory) -> Found<(Vec<Rc<Outcome>>, Option<Memory>)> {
         let program = self.facts.program;
         let mut outcomes = Vec::new();
         let mut general = Observed::default();
-        let mut interpreter = Interpreter::new(program, self.states, MOST_WORK_BEFORE, self.interrupt);
+        let (subject, interrupt) = (&self.facts.subject, self.interrupt);
+        let fresh = || Interpreter::new(subject, memory.clone(), self.states, MOST_WORK_BEFORE, interrupt);
+        let mut interpreter = fresh();
         for &root in &self.roots {
             let left = MOST_WORK_OF_ALL_BEFORE.saturating_sub(self.work);
             let before = interpreter.work();
@@ -234,19 +242,19 @@ impl Callers<'_, '_> {
                     self.stopped.insert(root);
                     general.add(&interpreter.in_general);
                     // What it has remembered may rest on what it did not finish.
-                    interpreter = Interpreter::new(program, self.states, MOST_WORK_BEFORE, self.interrupt);
+                    interpreter = fresh();
                 }
             }
         }
         general.add(&interpreter.in_general);
         outcomes.push(Rc::new(Outcome { exits: Vec::new(), observed: general }));
-        Ok(outcomes)
+        Ok((outcomes, interpreter.interrupted))
     }
 
     fn observed(&mut self, memory: &Memory) -> Found<Observed> {
         let program = self.facts.program;
         let mut observed = Observed::default();
-        for outcome in self.outcomes(memory)? {
+        for outcome in self.outcomes(memory)?.0 {
             observed.add(&outcome.observed);
         }
         for &root in &self.stopped {
@@ -258,7 +266,7 @@ impl Callers<'_, '_> {
 
 /// All outcomes in all functions that a root may lead to.
 fn everything(program: &Program, root: CodeFunctionId) -> Observed {
-    let reached = reachable(&program.code, root);
+    let reached = program.code.reachable([root]);
     let symbols: BTreeSet<&str> = reached.iter().map(|&id| program.code.functions[id].name.as_str()).collect();
     let mut observed = Observed::default();
     for function in program.map.functions.values().filter(|function| symbols.contains(function.symbol.as_str())) {
@@ -301,69 +309,6 @@ fn initial_memory(code: &Code) -> Memory {
     memory
 }
 
-/// What a call leaves for the next one: of the variables that have not escaped, what they hold.
-fn kept(code: &Code, exit: &Exit) -> Memory {
-    let mut kept = exit.memory.clone();
-    let is_variable = |object: &ObjectId| matches!(object, ObjectId::Global(_) | ObjectId::Function(_));
-    exit.results.iter().for_each(|result| kept.escape(code, &result.targets));
-    // What only objects that are gone point to may be reached through pointers that nobody follows.
-    for (object, contents) in exit.memory.objects() {
-        if !is_variable(&object) {
-            kept.escape(code, &contents.targets(code));
-        }
-    }
-    let mut result = Memory::default();
-    let escaped = kept.escaped().filter(is_variable).map(|object| (object, crate::number::Number::any(64)));
-    let escaped = Targets { known: escaped.collect(), unknown: false };
-    for (object, contents) in kept.objects().filter(|(object, _)| is_variable(object)) {
-        let mut contents = match kept.has_escaped(object) {
-            true => Contents::unknown(contents.size),
-            false => Contents::clone(contents),
-        };
-        contents.keep_targets(is_variable);
-        result.put(object, contents);
-    }
-    result.escape(code, &escaped);
-    result
-}
-
-fn mentioned(code: &Code, function: CodeFunctionId) -> impl Iterator<Item = GlobalId> {
-    operands(code, function).into_iter().filter_map(|operand| match operand {
-        Operand::Global(id, _) => Some(id),
-        _ => None,
-    })
-}
-
-fn operands(code: &Code, function: CodeFunctionId) -> Vec<Operand> {
-    let mut all = Vec::new();
-    for block in code.functions[function].blocks.values() {
-        let mut add = |operand: &Operand| all.push(*operand);
-        block.instructions.iter().for_each(|instruction| instruction.for_each_operand(&mut add));
-        block.terminator.for_each_operand(&mut add);
-    }
-    all
-}
-
-/// All functions that are called or mentioned from a function on, also in tables.
-fn reachable(code: &Code, root: CodeFunctionId) -> BTreeSet<CodeFunctionId> {
-    let mut reached = BTreeSet::new();
-    let mut tables = BTreeSet::new();
-    let mut open = vec![root];
-    while let Some(function) = open.pop() {
-        if !reached.insert(function) {
-            continue;
-        }
-        let mut mentioned = operands(code, function);
-        while let Some(operand) = mentioned.pop() {
-            match operand {
-                Operand::Function(id) => open.push(id),
-                Operand::Global(id, _) if tables.insert(id) => {
-                    let initializer = code.globals[id].initializer.as_ref();
-                    mentioned.extend(initializer.into_iter().flat_map(|all| &all.addresses).map(|(_, to)| *to));
-                }
-                _ => {}
-            }
-        }
-    }
-    reached
+fn mentions_state(code: &Code, function: CodeFunctionId) -> bool {
+    code.operands(function).into_iter().any(|operand| matches!(operand, Operand::Global(id, _) if is_state(code, id)))
 }

@@ -16,7 +16,9 @@ typedef int (*comparison)(const void *, const void *);
 
 /* ---- primitives of the executor (symbolic/src/library.rs) ---- */
 
-/* A new heap object; a size of at most LARGEST_ALLOCATION. Null where an allocation may fail and does. */
+/* Whether the allocation that comes next fails: an input, or never where the user says so. */
+int __bw_allocation_fails(void);
+/* A new heap object; a size of at most LARGEST_ALLOCATION. */
 void *__bw_allocate(size_t size, size_t alignment, int contents);
 /* Ends the lifetime of what such a call returned; anything else is a fault. Null is nothing. */
 void __bw_release(void *object);

@@ -9,10 +9,10 @@ static void *no_memory(void) {
     return 0;
 }
 
+static int fails(size_t size) { return size > LARGEST_ALLOCATION || __bw_allocation_fails(); }
+
 static void *aligned_object(size_t alignment, size_t size, int contents) {
-    if (size > LARGEST_ALLOCATION) return no_memory();
-    void *object = __bw_allocate(size, alignment, contents);
-    return object ? object : no_memory();
+    return fails(size) ? no_memory() : __bw_allocate(size, alignment, contents);
 }
 
 static void *heap_object(size_t size, int contents) { return aligned_object(16, size, contents); }
@@ -36,9 +36,7 @@ MODEL void *realloc(void *object, size_t size) {
         __bw_release(object);
         return 0;
     }
-    if (size > LARGEST_ALLOCATION) return no_memory();
-    void *moved = __bw_resize(object, size);
-    return moved ? moved : no_memory();
+    return fails(size) ? no_memory() : __bw_resize(object, size);
 }
 
 MODEL void *reallocarray(void *object, size_t count, size_t size) {
@@ -59,9 +57,7 @@ MODEL void *memalign(size_t alignment, size_t size) {
 
 MODEL int posix_memalign(void **to, size_t alignment, size_t size) {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *)) return EINVAL;
-    if (size > LARGEST_ALLOCATION) return ENOMEM;
-    void *object = __bw_allocate(size, alignment, UNINITIALISED);
-    if (!object) return ENOMEM;
-    *to = object;
+    if (fails(size)) return ENOMEM;
+    *to = __bw_allocate(size, alignment, UNINITIALISED);
     return 0;
 }

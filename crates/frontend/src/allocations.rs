@@ -1,9 +1,18 @@
 //! Allocations that may fail: whether each does is an input.
 
+use branchwise_program::code::Code;
 use branchwise_program::map::{Feed, FeedOrigin};
 use branchwise_program::types::{Type, TypeKind};
 
 use crate::Unit;
+
+/// What the models of `malloc()` and its like ask first.
+const ALLOCATION_FAILS: &str = "__bw_allocation_fails";
+
+/// Tells whether lowered code calls `malloc()` or its like.
+pub fn allocates(code: &Code) -> bool {
+    code.function_named(ALLOCATION_FAILS).is_some()
+}
 
 /// Every call of malloc() and its like takes the next value of a feed, and fails where it is 1.
 pub fn let_allocations_fail(unit: &mut Unit) {

@@ -53,7 +53,7 @@ use branchwise_program::map::{Domain, Language, Map};
 use branchwise_tools::KeyBuilder;
 use serde::{Deserialize, Serialize};
 
-pub use allocations::let_allocations_fail;
+pub use allocations::{allocates, let_allocations_fail};
 pub use columns::{UserColumns, with_user_columns};
 pub use compile_commands::{CompileCommand, CompileCommands, CompileCommandsError, Recipe};
 pub use error::FrontendError;

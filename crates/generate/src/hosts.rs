@@ -87,11 +87,11 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(crate) fn of(map: &Map, function: FunctionId, accepted: &Accepted) -> Self {
+    pub(crate) fn of(map: &Map, function: FunctionId, reacts_to_exceptions: bool, accepted: &Accepted) -> Self {
         let Function { usage, language, .. } = &map.functions[function];
         let instance = usage.as_ref().and_then(|usage| usage.instance.as_ref());
         let never_done = usage.iter().flat_map(|usage| usage.never_done.iter().cloned());
-        let throws = *language == Language::Cpp && calls_stubs(map);
+        let throws = *language == Language::Cpp && reacts_to_exceptions && calls_stubs(map);
         let assumptions = instance.map(|instance| ONE_INSTANCE.about(instance)).into_iter();
         let assumptions = assumptions.chain(throws.then(|| CALLEES_DO_NOT_THROW.assumed()));
         Usage {
@@ -108,7 +108,8 @@ impl Usage {
 
 /// Whether any function of the file calls one that only the tests define.
 fn calls_stubs(map: &Map) -> bool {
-    let stubs: BTreeSet<&str> = map.stubs.iter().map(|stub| stub.name.as_str()).collect();
+    let stubs = map.stubs.iter().filter(|stub| stub.may_interfere());
+    let stubs: BTreeSet<&str> = stubs.map(|stub| stub.name.as_str()).collect();
     let mut calls = map.functions.values().flat_map(|function| &function.calls);
     calls.any(|call| call.callee.as_deref().is_some_and(|callee| stubs.contains(callee)))
 }

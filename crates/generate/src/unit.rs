@@ -573,7 +573,12 @@ impl<'a> Unit<'_, 'a> {
                 },
             }
         };
-        let limits = hosts::Usage::of(&program.map, self.function, &self.place.subject.settings.accepted);
+        let limits = hosts::Usage::of(
+            &program.map,
+            self.function,
+            self.place.prepared.reacts_to_exceptions(),
+            &self.place.subject.settings.accepted,
+        );
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
             Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
             Some(_) if ledger.is_reached(id) => not_shown(counters, closest, left_out.contains(&id)),

@@ -10,16 +10,12 @@ use branchwise_program::assumption::catalogue::{self, PRECONDITION};
 use branchwise_program::assumption::{Accepted, Assumption};
 use branchwise_program::code::Location;
 use branchwise_program::library::{self, Facts};
-use branchwise_program::map::{Event, FeedOrigin, MarkerKind, Stub};
-use branchwise_program::types::TypeKind;
-use branchwise_program::{FunctionId, Program, TypeId};
+use branchwise_program::map::{Event, FeedOrigin, MarkerKind};
+use branchwise_program::{FunctionId, Program};
 use branchwise_search::{Guidance, Position, Routes};
 
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind, can_follow, position};
 use crate::result::PathConstraint;
-
-/// Begins the names of functions that are inputs by agreement of verifiers.
-const VERIFIER: &str = "__VERIFIER_";
 
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
@@ -80,7 +76,15 @@ impl Judge<'_> {
     fn untaken(&self, id: GoalId, events: &[Event]) -> Verdict {
         let followed = || self.rounds.iter().rev().filter_map(|round| Some((round, round.along.get(&id)?)));
         let longest = followed().map(|(_, along)| along.longest).max().unwrap_or(0);
+        let before = &events[..events.len().min(longest)];
         let prefix = Notation::of(&self.program.map).path(&events[..events.len().min(longest + 1)]);
+        // What the path rests on lies on its way there.
+        let functions = &self.program.map.functions;
+        let is_told = |function: FunctionId| events.iter().any(|it| functions[function].markers.contains(&it.marker));
+        let on_the_way = |positions: &[Position]| {
+            let is_off = |event: Event| !before.contains(&event);
+            !positions.iter().any(|position| position.after.is_some_and(is_off) && is_told(position.function))
+        };
         let explained = |evidence: Evidence| Evidence {
             proof: format!("no input takes '{prefix}': every way along it was executed or its condition refuted"),
             infeasible_prefix: Some(prefix.clone()),
@@ -88,7 +92,7 @@ impl Judge<'_> {
         };
         let verdicts = followed().map(|(round, along)| {
             let obstacles: Vec<&Obstacle> = along.obstacles.iter().collect();
-            match self.after_round(round, &obstacles, &|_| true) {
+            match self.after_round(round, &obstacles, &on_the_way) {
                 Verdict::Infeasible(evidence) => Verdict::excluded(explained(evidence), Vec::new()),
                 Verdict::InfeasibleWithinBounds { bounds, evidence } => Verdict::excluded(explained(evidence), bounds),
                 other => other,
@@ -121,29 +125,19 @@ impl Judge<'_> {
         let proof = format!("no execution takes it, after any number of iterations: {reason}");
         let evidence = Evidence { proof, ..self.evidence(&Limitations::default(), &[], &|_| true) };
         Verdict::excluded(evidence, Vec::new())
-            .resting_on(&[], &self.of_facts())
+            .resting_on(&[], &self.of_allocations())
             .resting_on(&[], &self.after_return(goal))
     }
 
-    /// The assumptions of facts, which speak of all code that the function may run: functions that nobody defines are their
-    /// stubs, allocations succeed unless the search lets them fail, and pointers to void have one type.
-    fn of_facts(&self) -> Vec<Assumption> {
+    /// Where no test makes allocations fail, the user has said that none does.
+    fn of_allocations(&self) -> Vec<Assumption> {
         let Program { map, code } = self.program;
         let may_fail = map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
-        let allocates = !may_fail && code.function_named("__bw_allocate").is_some();
-        let stubs = self.acting_stubs().filter(|stub| code.function_named(&stub.symbol).is_some());
-        let stubs = stubs.map(|stub| catalogue::CALLEES_LEAVE_GLOBALS.about(&stub.name));
-        let others = [
-            (catalogue::OPAQUE_POINTERS_HAVE_ONE_TYPE, self.takes_void_for_objects()),
-            (catalogue::ALLOCATION_SUCCEEDS, allocates),
-        ];
-        let others = others.into_iter().filter(|(_, needed)| *needed).map(|(known, _)| known.assumed());
-        stubs.chain(others).map(|assumption| self.accepted.judged(assumption)).collect()
-    }
-
-    /// The functions without a body that may do more than return a value: all but those that stand for an input by their name.
-    fn acting_stubs(&self) -> impl Iterator<Item = &Stub> {
-        self.program.map.stubs.iter().filter(|stub| !stub.name.starts_with(VERIFIER))
+        let allocates = code.function_named("__bw_allocation_fails").is_some();
+        match allocates && !may_fail {
+            true => vec![self.accepted.judged(catalogue::ALLOCATION_SUCCEEDS.assumed())],
+            false => Vec::new(),
+        }
     }
 
     /// The assumption of a goal in code that may run when the tested call is over: handlers that the program registers, and
@@ -301,14 +295,6 @@ impl Judge<'_> {
         format!(" at {file}:{}", location.line)
     }
 
-    fn takes_void_for_objects(&self) -> bool {
-        let types = &self.program.map.types;
-        let is_object = |target: &TypeId| types[*target].kind != TypeKind::Void;
-        types.values().any(
-            |of| matches!(&of.kind, TypeKind::Pointer { target, .. } if of.spelling == "void *" && is_object(target)),
-        )
-    }
-
     /// Every assumption that a verdict of this round rests on, where these obstacles are in the way, and the goal may follow
     /// such positions.
     fn assumptions(
@@ -317,7 +303,7 @@ impl Judge<'_> {
         obstacles: &[&Obstacle],
         may_follow: &dyn Fn(&[Position]) -> bool,
     ) -> Vec<Assumption> {
-        let Program { map, code } = self.program;
+        let map = &self.program.map;
         let may_follow = |place: &Rc<[branchwise_symbolic::Position]>| {
             may_follow(&place.iter().map(position).collect::<Vec<Position>>())
         };
@@ -329,9 +315,6 @@ impl Judge<'_> {
         };
         assumptions.extend(obstacles.iter().filter_map(assumed));
         assumptions.extend(shared_objects(round));
-        let called = |name: &str| code.function_named(name).is_some_and(|id| round.caveats.called_stubs.contains(&id));
-        let stubs = self.acting_stubs().filter(|stub| called(&stub.symbol));
-        assumptions.extend(stubs.map(|stub| catalogue::CALLEES_LEAVE_GLOBALS.about(&stub.name)));
         let demands = map.demands(self.function);
         let preconditions = demands.iter().map(|demand| PRECONDITION.about(demand).stated());
         preconditions.chain(assumptions.into_iter().map(|assumption| self.accepted.judged(assumption))).collect()
@@ -379,6 +362,9 @@ fn bounds(round: &Limitations, obstacles: &[&Obstacle]) -> Vec<Bound> {
     let mut bounds: BTreeSet<Bound> = obstacles.iter().filter_map(cut).collect();
     if round.caveats.reads_state {
         bounds.insert(Bound { what: "calls in one test".to_string(), limit: u64::from(round.calls) });
+    }
+    if let Some(limit) = round.caveats.cut_callers {
+        bounds.insert(Bound { what: "functions that a test calls before the tested one".to_string(), limit });
     }
     if round.caveats.plain_numbers {
         bounds.insert(Bound { what: "ways to write a number of a stream".to_string(), limit: 1 });

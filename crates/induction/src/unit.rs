@@ -62,8 +62,17 @@ fn regions_of(program: &Program, function: FunctionId) -> Option<(Roots, Vec<Reg
         let own = name.starts_with("__bw_");
         !jumps(name) && (own || is_stream_function(name) || program.map.closed_functions.contains(name))
     };
+    if roots.all.iter().any(|root| may_interfere(program, *root)) {
+        return None;
+    }
     let regions = Regions::of(&program.code, &roots.all, &is_known)?;
     Some((roots, regions))
+}
+
+/// Tells whether a function leads to one that nobody defines, which may call the unit again meanwhile.
+fn may_interfere(program: &Program, root: CodeFunctionId) -> bool {
+    let code = &program.code;
+    called(code, root).into_iter().any(|id| program.interfering_stub(id).is_some())
 }
 
 fn outcomes_of(program: &Program, question: &Question, solver: &Solving<'_>) -> BTreeMap<Event, String> {

@@ -89,6 +89,16 @@ pub mod catalogue {
             "{}, which no file defines, changes nothing but what its parameters point to";
         CALLEES_WRITE_ONE_LEVEL = "callees-write-one-level", Some(QuietCallees),
             "{}, which no file defines, writes at most the first object that each pointer parameter points to";
+        CALLEES_RESPECT_CONST = "callees-respect-const", Some(QuietCallees),
+            "{}, which no file defines, writes nothing behind its pointers to constant data";
+        CALLEES_KEEP_NO_POINTERS = "callees-keep-no-pointers", Some(QuietCallees),
+            "{}, which no file defines, writes through no pointer that it was not given in the same call";
+        CALLEES_DO_NOT_CALL_BACK = "callees-do-not-call-back", Some(QuietCallees),
+            "{}, which no file defines, calls no function of the file whose address it was given";
+        CALLS_DO_NOT_NEST = "calls-do-not-nest", Some(QuietCallees),
+            "{}, which no file defines, calls no function of the file while a call is half-way";
+        EARLIER_CALLS_RETURNED = "earlier-calls-returned", Some(QuietCallees),
+            "no earlier call was left half-way, in {}, by a jump, an exception or the end of its thread";
         CALLEES_DO_NOT_THROW = "callees-do-not-throw", Some(QuietCallees),
             "functions that no file defines throw no exceptions";
         VOLATILE_HOLDS = "volatile-holds", None,

@@ -570,11 +570,7 @@ impl Code {
 
     /// The functions whose addresses the program stores or hands on, and all that they may call: somebody may call them later.
     pub fn reachable_through_addresses(&self) -> BTreeSet<CodeFunctionId> {
-        let mut open: Vec<CodeFunctionId> = self.functions.ids().flat_map(|id| self.addresses_in(id)).collect();
-        let initial = self.globals.values().filter_map(|global| global.initializer.as_ref());
-        let initial =
-            initial.flat_map(|initializer| &initializer.addresses).filter_map(|(_, operand)| operand.function());
-        open.extend(initial);
+        let mut open: Vec<CodeFunctionId> = self.address_taken().into_iter().collect();
         let mut reached = BTreeSet::new();
         while let Some(function) = open.pop() {
             if reached.insert(function) {
@@ -582,6 +578,49 @@ impl Code {
             }
         }
         reached
+    }
+
+    /// All functions that are called or mentioned from some functions on, also in tables.
+    pub fn reachable(&self, roots: impl IntoIterator<Item = CodeFunctionId>) -> BTreeSet<CodeFunctionId> {
+        let mut reached = BTreeSet::new();
+        let mut tables = BTreeSet::new();
+        let mut open: Vec<CodeFunctionId> = roots.into_iter().collect();
+        while let Some(function) = open.pop() {
+            if !reached.insert(function) {
+                continue;
+            }
+            let mut mentioned = self.operands(function);
+            while let Some(operand) = mentioned.pop() {
+                match operand {
+                    Operand::Function(id) => open.push(id),
+                    Operand::Global(id, _) if tables.insert(id) => {
+                        let initializer = self.globals[id].initializer.as_ref();
+                        mentioned.extend(initializer.into_iter().flat_map(|all| &all.addresses).map(|(_, to)| *to));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        reached
+    }
+
+    /// Everything that a function mentions.
+    pub fn operands(&self, function: CodeFunctionId) -> Vec<Operand> {
+        let mut all = Vec::new();
+        for block in self.functions[function].blocks.values() {
+            let mut add = |operand: &Operand| all.push(*operand);
+            block.instructions.iter().for_each(|instruction| instruction.for_each_operand(&mut add));
+            block.terminator.for_each_operand(&mut add);
+        }
+        all
+    }
+
+    /// The functions whose addresses stand in tables, or are used other than to call them.
+    pub fn address_taken(&self) -> BTreeSet<CodeFunctionId> {
+        let initial = self.globals.values().filter_map(|global| global.initializer.as_ref());
+        let initial =
+            initial.flat_map(|initializer| &initializer.addresses).filter_map(|(_, operand)| operand.function());
+        self.functions.ids().flat_map(|id| self.addresses_in(id)).chain(initial).collect()
     }
 
     /// The functions whose addresses a function uses other than to call them.

@@ -15,6 +15,7 @@ pub mod library;
 pub mod map;
 mod stored;
 pub mod types;
+mod unwinding;
 pub mod usage;
 mod verify;
 
@@ -26,4 +27,12 @@ pub use verify::{VerifyError, verify};
 pub struct Program {
     pub map: map::Map,
     pub code: code::Code,
+}
+
+impl Program {
+    /// Returns the stub that a function of the code is, where what it stands for may do what no feed says.
+    pub fn interfering_stub(&self, function: CodeFunctionId) -> Option<&map::Stub> {
+        let name = &self.code.functions[function].name;
+        self.map.stubs.iter().find(|stub| stub.symbol == *name && stub.may_interfere())
+    }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::hierarchy::Class;
+use crate::library;
 use crate::types::TypeTable;
 use crate::usage::Usage;
 use crate::{CallableId, EdgeId, FeedId, FileId, FunctionId, Id, IdVec, MarkerId, NodeId, ProbeId, TypeId};
@@ -251,6 +252,18 @@ pub struct StubParameter {
     pub spelling: String,
     /// The stub writes as many bytes behind it as the next parameter says; its feed gives the first of them.
     pub buffer: bool,
+}
+
+/// Begins the names of functions that are inputs by agreement of verifiers.
+const VERIFIER: &str = "__VERIFIER_";
+
+impl Stub {
+    /// Tells whether the function that it stands for may do what no feed says: change what others see, or call the unit.
+    /// That of a known library function does neither, unless it calls back.
+    pub fn may_interfere(&self) -> bool {
+        let is_known_input = self.name.starts_with(VERIFIER);
+        !is_known_input && library::row(&self.name).is_none_or(|row| row.calls_back())
+    }
 }
 
 /// What a call of a stub does.

@@ -33,7 +33,6 @@ pub struct Options {
     /// Instructions of tests of longest paths are counted.
     pub measure: bool,
     pub set_statics: bool,
-    pub malloc_may_fail: bool,
     /// The assumptions that the user accepts, as `--assume` names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assume: Vec<String>,

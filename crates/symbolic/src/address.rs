@@ -341,6 +341,8 @@ impl Executor<'_, '_> {
             return self.resolve_pointer(Pointer { object, offset: offset as u64 }, size, access);
         }
         self.touch(object, access)?;
+        // A write at one of several places keeps what stands at the others.
+        self.note_outdated(object, 0, u64::MAX);
         self.check_symbolic_bounds(object, target.offset, size)?;
         let plain = self.memory.get(object).is_some_and(|object| object.is_plain());
         let most = match access {
@@ -376,6 +378,9 @@ impl Executor<'_, '_> {
             if self.decide_fault(outside, FaultKind::OutOfBounds)? {
                 return self.out_of_bounds(pointer.object, pointer.offset);
             }
+        }
+        if access == Access::Read {
+            self.note_outdated(pointer.object, pointer.offset, size);
         }
         Ok(Spot::At(pointer))
     }
@@ -521,8 +526,10 @@ impl Executor<'_, '_> {
         match object.origin {
             Origin::Stack | Origin::Heap => {}
             Origin::Global { id, state } => {
-                self.notes.caveats.reads_state |=
-                    state && access == Access::Read && !self.overwritten.contains(&object_id);
+                if state && access == Access::Read && !self.overwritten.contains(&object_id) {
+                    self.notes.caveats.reads_state = true;
+                    self.notes.caveats.cut_callers = self.session.cut_callers;
+                }
                 if state && !is_library_data(&self.code.globals[id].name) {
                     self.touched.entry(Touchable::Global(id)).or_default().written |= access == Access::Write;
                 }

@@ -9,13 +9,6 @@ use crate::plain::WINDOW;
 use crate::value::Value;
 
 impl<'p> Executor<'_, 'p> {
-    /// Notes a call of a function that nobody defines.
-    pub(crate) fn note_stub(&mut self, callee: CodeFunctionId) {
-        if self.session.shared.stubs[callee] {
-            self.notes.caveats.called_stubs.insert(callee);
-        }
-    }
-
     pub(crate) fn call(&mut self, call: &'p Call) -> Step<()> {
         let callee = match &call.callee {
             Callee::Direct(function) => *function,
@@ -24,10 +17,10 @@ impl<'p> Executor<'_, 'p> {
                 self.called_function(&pointer)?
             }
         };
-        self.note_stub(callee);
         let widths = call.argument_widths.iter().copied().chain(std::iter::repeat(64));
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
+        self.let_outside_act(callee, &arguments);
         if self.code.functions[callee].is_declaration() {
             return self.call_library(callee, &arguments, &call.outs);
         }
@@ -37,10 +30,6 @@ impl<'p> Executor<'_, 'p> {
         self.keep_variable_arguments(callee, call, &arguments);
         let parameters = &self.code.functions[callee].parameters;
         self.enter(callee, &call.outs);
-        if self.session.shared.stubs[callee] {
-            // Nobody knows the types of what they point to.
-            arguments.iter().skip(parameters.len()).for_each(|argument| self.note_left_alone(argument, 0));
-        }
         for (register, argument) in parameters.iter().zip(arguments) {
             self.set(*register, argument);
         }

@@ -24,11 +24,8 @@ struct HeapSize {
 }
 
 impl Executor<'_, '_> {
-    /// `__bw_allocate(size, alignment, contents)`; null where an allocation may fail and does.
+    /// `__bw_allocate(size, alignment, contents)`
     pub(crate) fn allocate(&mut self, size: &Value, alignment: &Value, contents: &Value) -> Step<Value> {
-        if self.allocation_fails()? {
-            return Ok(Value::Bits(0));
-        }
         let size = self.heap_size(size)?;
         let alignment = self.concretise(alignment, 64)?;
         let contents = if matches!(contents, Value::Bits(0)) { Contents::Uninitialised } else { Contents::Zero };
@@ -45,14 +42,12 @@ impl Executor<'_, '_> {
 
     /// `__bw_resize(object, size)`: what lies in both the old and the new object is the same.
     pub(crate) fn resize(&mut self, object: &Value, size: &Value) -> Step<Value> {
-        if self.allocation_fails()? {
-            return Ok(Value::Bits(0));
-        }
         let size = self.heap_size(size)?;
         let Some(old) = self.releasable(object)? else {
             return Ok(self.heap_object(&size, 16, Contents::Uninitialised));
         };
         self.touch(old, Access::Read)?;
+        self.note_outdated(old, 0, u64::MAX);
         let old_size = self.known_size(old)?;
         let moved = self.heap_object(&size, 16, Contents::Uninitialised);
         let Value::Pointer(to) = moved else { return Ok(moved) };
@@ -68,12 +63,13 @@ impl Executor<'_, '_> {
         self.freed.contains(&object)
     }
 
-    /// Where the user wants allocations to fail, the next value of a feed says whether this one does.
-    fn allocation_fails(&mut self) -> Step<bool> {
+    /// `__bw_allocation_fails()`: the next value of a feed says whether the allocation does, unless the user states that
+    /// none fails.
+    pub(crate) fn allocation_fails(&mut self) -> Step<Value> {
         let feeds = &self.session.program.map.feeds;
         let Some((feed, _)) = feeds.iter().find(|(_, feed)| feed.origin == FeedOrigin::AllocationFails) else {
             self.rest_on(ALLOCATION_SUCCEEDS.assumed());
-            return Ok(false);
+            return Ok(Value::Bits(0));
         };
         let object = self.memory.allocate(1, 1, Origin::Stack, Contents::Zero);
         self.feed_into(feed, Pointer { object, offset: 0 })?;
@@ -82,7 +78,16 @@ impl Executor<'_, '_> {
         let term = self.as_term(&value, 8);
         let zero = self.session.terms.constant(0, 8);
         let succeeds = self.session.terms.compare(CompareOp::Eq, term, zero);
-        Ok(!self.decide(succeeds, [AlternativeKind::Continue; 2])?)
+        let succeeds = self.decide(succeeds, [AlternativeKind::Continue; 2])?;
+        Ok(Value::Bits(u64::from(!succeeds)))
+    }
+
+    /// `__bw_new_fails()`: no test makes `new` fail. That matters where code runs because of the exception.
+    pub(crate) fn new_fails(&mut self) -> Value {
+        if self.session.shared.reacts_to_exceptions() {
+            self.rest_on(ALLOCATION_SUCCEEDS.about("operator new"));
+        }
+        Value::Bits(0)
     }
 
     fn heap_size(&mut self, size: &Value) -> Step<HeapSize> {

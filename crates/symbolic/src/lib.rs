@@ -22,6 +22,7 @@ mod library;
 mod loops;
 mod making;
 mod memory;
+mod outside;
 mod path;
 mod plain;
 mod possible;

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use branchwise_program::assumption::catalogue::CALLEES_WRITE_ONE_LEVEL;
 use branchwise_program::library::readable;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
@@ -11,7 +10,7 @@ use crate::executor::{Executor, Step};
 use crate::frames::Frame;
 use crate::making::OBJECTS;
 use crate::path::{FaultKind, PathEnd, Site};
-use crate::value::{ObjectId, Pointer, Value};
+use crate::value::{Pointer, Value};
 
 impl Executor<'_, '_> {
     /// The instruction of the user's code that is executed: inside a model, the call that led there.
@@ -71,13 +70,13 @@ impl Executor<'_, '_> {
             ("__bw_pure_virtual", _) => self.fail(FaultKind::PureVirtualCall, "a pure virtual method was called"),
             ("__assert_fail", _) => self.fail(FaultKind::AssertFailed, "an assertion failed"),
             ("_exit" | "_Exit", _) => Err(Box::new(PathEnd::Exited { status: exit_status(arguments) })),
+            ("__bw_allocation_fails", []) => self.allocation_fails().map(Some),
+            ("__bw_new_fails", []) => Ok(Some(self.new_fails())),
             ("__bw_allocate", [size, alignment, contents]) => self.allocate(size, alignment, contents).map(Some),
             ("__bw_resize", [object, size]) => self.resize(object, size).map(Some),
             ("__bw_release", [object]) => self.release(object).map(|()| None),
-            ("__bw_left_alone", [pointer, Value::Bits(written)]) => {
-                self.note_left_alone(pointer, *written);
-                Ok(None)
-            }
+            // The call has left marks at what the stub leaves alone.
+            ("__bw_left_alone", [_, _]) => Ok(None),
             ("__bw_throws", []) => {
                 self.note_reach();
                 Ok(None)
@@ -124,42 +123,6 @@ impl Executor<'_, '_> {
                 self.fail(FaultKind::ExceptionWhileUnwinding, message)
             }
         }
-    }
-
-    /// A stub has written so many bytes behind a parameter; the real function might have written more.
-    pub(crate) fn note_left_alone(&mut self, pointer: &Value, written: u64) {
-        if self.bytes_behind(pointer) > written {
-            let stub = self.called_model().map_or(String::new(), |name| format!("{name}()"));
-            self.rest_on(CALLEES_WRITE_ONE_LEVEL.about(&stub));
-        }
-    }
-
-    /// How much of an object there is from a pointer on; everything, where a function is called through it.
-    fn bytes_behind(&mut self, pointer: &Value) -> u64 {
-        match pointer {
-            Value::Pointer(pointer) => self.size_of(pointer.object).saturating_sub(pointer.offset),
-            Value::Function(_) => u64::MAX,
-            Value::Choice(_) if self.unites() => u64::MAX,
-            Value::Choice(choice) => {
-                let targets = self.memory.targets(*choice).to_vec();
-                let taken = targets.into_iter().find(|target| self.evaluate(target.guard) == 1);
-                let Some((object, offset)) = taken.and_then(|target| Some((target.object?, target.offset))) else {
-                    return 0;
-                };
-                match self.pointer_or_function(object, 0) {
-                    Value::Function(_) => u64::MAX,
-                    _ => self.size_of(object).saturating_sub(self.evaluate(offset) as u64),
-                }
-            }
-            Value::Bits(_) | Value::Term(_) | Value::Undefined => 0,
-        }
-    }
-
-    /// Bytes, for the inputs that lead this path.
-    fn size_of(&mut self, id: ObjectId) -> u64 {
-        let Some(object) = self.memory.get(id) else { return 0 };
-        let (size, symbolic) = (object.size, object.symbolic_size);
-        symbolic.filter(|_| !self.unites()).map_or(size, |term| self.evaluate(term) as u64)
     }
 
     /// The text of a string literal of a model.

@@ -12,6 +12,7 @@ use crate::session::Session;
 use crate::value::{Choice, ObjectId, Pointer, Target, Value};
 
 mod join;
+mod marks;
 mod object;
 
 pub(crate) use join::Counterpart;
@@ -140,7 +141,10 @@ impl Memory {
     /// that of the bounds.
     pub(crate) fn touch(&mut self, id: ObjectId, access: Access) {
         let Entry { object: Some(object), permits } = &mut self.objects[id.0 as usize] else { return };
-        let fixed = object.symbolic_size.is_none();
+        if access == Access::Write && matches!(object.origin, Origin::Global { .. }) {
+            Rc::make_mut(object).marks.half_written = true;
+        }
+        let fixed = object.symbolic_size.is_none() && !object.marks.is_outdated();
         *permits |= match access {
             Access::Read if fixed => TOUCHED_BY_READ | MAY_READ,
             Access::Read => TOUCHED_BY_READ,

@@ -231,12 +231,12 @@ pub struct Notes {
 pub struct Caveats {
     /// It looked at data that earlier calls may have changed.
     pub reads_state: bool,
+    /// More functions can change such data than those that its test could have called: so many.
+    pub cut_callers: Option<u64>,
     /// It looked at the number of an address, which another run may choose differently.
     pub looks_at_addresses: bool,
     /// The statements that it took for granted, where they could have made a difference.
     pub assumed: BTreeMap<Assumption, Places>,
-    /// The generated functions that it called, each in the place of one that nobody defines.
-    pub called_stubs: BTreeSet<CodeFunctionId>,
     /// It read on behind a number of standard input that has other texts, behind which other bytes could follow.
     pub plain_numbers: bool,
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
@@ -285,6 +285,11 @@ impl Places {
         self.listed.push(Rc::clone(positions));
     }
 
+    /// From where it happened, every goal can follow.
+    pub fn add_everywhere(&mut self) {
+        self.anywhere = true;
+    }
+
     fn add(&mut self, other: &Places) {
         self.anywhere |= other.anywhere;
         other.listed.iter().for_each(|positions| self.insert(positions));
@@ -301,9 +306,9 @@ impl Caveats {
     pub fn add(&mut self, other: &Caveats) {
         let Caveats {
             reads_state,
+            cut_callers,
             looks_at_addresses,
             assumed,
-            called_stubs,
             plain_numbers,
             may_alias,
             could_share,
@@ -318,11 +323,11 @@ impl Caveats {
             off_the_map,
         } = other;
         self.reads_state |= reads_state;
+        self.cut_callers = cut_callers.or(self.cut_callers);
         self.looks_at_addresses |= looks_at_addresses;
         for (assumption, places) in assumed {
             self.assumed.entry(assumption.clone()).or_default().add(places);
         }
-        self.called_stubs.extend(called_stubs);
         self.plain_numbers |= plain_numbers;
         self.may_alias.extend(may_alias.iter().cloned());
         self.could_share.extend(could_share.iter().cloned());

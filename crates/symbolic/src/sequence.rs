@@ -51,6 +51,7 @@ impl Executor<'_, '_> {
             return PathEnd::Unsupported { what: "a call of a function without a driver".to_string(), location: None };
         };
         self.calling = function;
+        self.begin_call();
         // Only what the last call hands out is observed.
         self.outputs.clear();
         self.enter(driver, &[]);

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use branchwise_constraints::{Exclusions, Model, TermId, Terms, VariableId};
 use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
 use branchwise_program::graph::CodeIndex;
-use branchwise_program::map::{Event, Language};
+use branchwise_program::map::{Event, Language, Stub};
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
 use crate::executor::Executor;
@@ -25,6 +25,9 @@ mod successors;
 
 use state::CallGraph;
 pub(crate) use successors::Successors;
+
+/// Calls before the one under test go to so many functions at most: more make more sequences than anyone can try.
+const MOST_CALLERS: usize = 16;
 
 /// How the names of the functions begin that check preconditions.
 const CHECK_PREFIX: &str = "__bw_pre_";
@@ -61,6 +64,8 @@ pub struct Session<'p> {
     pub(crate) calls_before: u32,
     /// The functions that those calls may go to: they write state that the unit looks at.
     pub(crate) callers_of_state: Rc<[FunctionId]>,
+    /// There are more such functions than this, which are all that those calls go to.
+    pub(crate) cut_callers: Option<u64>,
     call_choices: Vec<TermId>,
     pub(crate) stream_variables: StreamVariables,
     pub(crate) garbage: Vec<TermId>,
@@ -98,6 +103,12 @@ pub struct Prepared<'p> {
     pub(crate) looks_at_errno: bool,
     /// Generated functions that stand for what nobody defines.
     pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
+    /// Those of them that stand for functions which may do what no feed says.
+    interfering: Rc<HashMap<CodeFunctionId, &'p Stub>>,
+    /// For each global, whether its address may be known to others.
+    pub(crate) escaping: Rc<IdVec<GlobalId, bool>>,
+    /// Worked out when it is first asked for.
+    reacts_to_exceptions: Rc<OnceCell<bool>>,
 }
 
 impl<'p> Prepared<'p> {
@@ -113,6 +124,9 @@ impl<'p> Prepared<'p> {
             streams,
             looks_at_errno: looks_at_errno(&program.code),
             stubs: Rc::new(stubs(program)),
+            interfering: Rc::new(interfering(program)),
+            escaping: Rc::new(state::escaping_globals(&program.code)),
+            reacts_to_exceptions: Rc::default(),
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
             code_index: Rc::default(),
@@ -120,6 +134,20 @@ impl<'p> Prepared<'p> {
             preconditions: Rc::new(preconditions(&program.code)),
             successors: Rc::new(RefCell::new(Successors::new(&program.map))),
         }
+    }
+
+    /// The stub that a function is, where what it stands for may do what no feed says.
+    pub(crate) fn interfering(&self, function: CodeFunctionId) -> Option<&'p Stub> {
+        self.interfering.get(&function).copied()
+    }
+
+    pub(crate) fn has_interfering(&self) -> bool {
+        !self.interfering.is_empty()
+    }
+
+    /// Tells whether outcomes can be taken, or the program goes on otherwise, because `new` threw an exception.
+    pub fn reacts_to_exceptions(&self) -> bool {
+        *self.reacts_to_exceptions.get_or_init(|| self.program.reacts_to_exceptions())
     }
 
     pub(crate) fn driver_of(&self, function: FunctionId) -> Option<CodeFunctionId> {
@@ -142,6 +170,7 @@ impl<'p> Prepared<'p> {
             most_repeated: 0,
             calls_before: 0,
             callers_of_state: Rc::from([]),
+            cut_callers: None,
             call_choices: Vec::new(),
             stream_variables: StreamVariables::default(),
             garbage: Vec::new(),
@@ -163,10 +192,10 @@ impl<'p> Session<'p> {
     /// Tests make so many calls before the one under test, to functions that write state that the unit looks at. No
     /// such function: no such calls.
     pub fn with_calls_before(mut self, calls: u32) -> Self {
-        self.callers_of_state = match calls {
-            0 => Rc::from([]),
-            _ => self.writers_of_state().into(),
-        };
+        let mut callers = if calls == 0 { Vec::new() } else { self.writers_of_state() };
+        self.cut_callers = (callers.len() > MOST_CALLERS).then_some(MOST_CALLERS as u64);
+        callers.truncate(MOST_CALLERS);
+        self.callers_of_state = callers.into();
         self.calls_before = if self.callers_of_state.is_empty() { 0 } else { calls };
         self
     }
@@ -333,6 +362,11 @@ fn open_streams(memory: &mut Memory, code: &Code) -> Vec<(ObjectId, Stream)> {
 fn stubs(program: &Program) -> IdVec<CodeFunctionId, bool> {
     let symbols: HashSet<&str> = program.map.stubs.iter().map(|stub| stub.symbol.as_str()).collect();
     program.code.functions.values().map(|function| symbols.contains(function.name.as_str())).collect()
+}
+
+fn interfering(program: &Program) -> HashMap<CodeFunctionId, &Stub> {
+    let ids = program.code.functions.ids();
+    ids.filter_map(|function| Some((function, program.interfering_stub(function)?))).collect()
 }
 
 /// The object of a global has the global's number.

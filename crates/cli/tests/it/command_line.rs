@@ -209,11 +209,11 @@ pub fn help_of_generate() {
                   --instance <INSTANCE>
                       Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
 
-                  --malloc-may-fail
-                      Let calls of malloc() and its like also fail, each as the test says
-
                   --allow-calls <NAME>
                       Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all', instead of returning what the test says; several are set apart by commas
+
+                  --assume <NAME[:SUBJECT]>
+                      Assumptions that verdicts may rest on as on preconditions: names of docs/assumptions.md, each for all subjects or as NAME:SUBJECT, or the bundles 'hosted' and 'quiet-callees'; several are set apart by commas
 
                   --require <PERCENT>
                       Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
@@ -297,8 +297,8 @@ pub fn short_help_of_generate() {
                   --set-statics              Make the file's static variables inputs, instead of reaching their values by calls
                   --private                  Call private and protected methods of C++ directly; their tests are compiled with -fno-access-control
                   --instance <INSTANCE>      Test templates as this instance, such as 'clamp<double>' or 'Stack<int>'; may be given several times. Without it, templates of C++ are tested as the simplest instance that the program uses
-                  --malloc-may-fail          Let calls of malloc() and its like also fail, each as the test says
                   --allow-calls <NAME>       Functions that act on the world or read from it and yet run, such as 'remove' or 'std::filesystem::remove_all', instead of returning what the test says; several are set apart by commas
+                  --assume <NAME[:SUBJECT]>  Assumptions that verdicts may rest on as on preconditions: names of docs/assumptions.md, each for all subjects or as NAME:SUBJECT, or the bundles 'hosted' and 'quiet-callees'; several are set apart by commas
                   --require <PERCENT>        Exit with status 1 if the tests cover less than this part of the outcomes that are not proven infeasible
                   --json                     Print one JSON object on standard output instead of the table
               -q, --quiet                    Print nothing but errors (and the JSON object, with --json)
@@ -486,23 +486,23 @@ pub fn a_goal_is_explained_from_a_stored_report() {
     check(
         &["explain", &folder, "classify:2"],
         expect![[r#"
-        ---- stdout
-        classify:2  shape.c:4:9  'n > 20' true
-          verdict: infeasible
-          proof: every path was explored
-          paths: 3
-          refuted prefixes: 2
-          assumptions: 'n' is any int
-        ---- exit status 0
-    "#]],
+            ---- stdout
+            classify:2  shape.c:4:9  'n > 20' true
+              verdict: infeasible
+              proof: every path was explored
+              paths: 3
+              refuted prefixes: 2
+              given: any-int: 'n' is any int
+            ---- exit status 0
+        "#]],
     );
     check(
         &["explain", &folder, "99:1"],
         expect![[r#"
-        ---- stderr
-        Error: no goal '99:1' in this report
-        Hint: name a goal as FUNCTION:ID, LINE:COLUMN or FILE:LINE:COLUMN, as the files of the report list them
-        ---- exit status 2
-    "#]],
+            ---- stderr
+            Error: no goal '99:1' in this report
+            Hint: name a goal as FUNCTION:ID, LINE:COLUMN or FILE:LINE:COLUMN, as the files of the report list them
+            ---- exit status 2
+        "#]],
     );
 }

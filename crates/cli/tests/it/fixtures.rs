@@ -68,7 +68,7 @@ fn in_process(fixture: &Fixture) -> Result<Vec<String>, String> {
     let has = |wanted: &str| fixture.options.iter().any(|option| option == wanted);
     let options = Options {
         flags: &fixture.flags,
-        allocations_fail: has("--malloc-may-fail"),
+        allocations_fail: !has("allocation-succeeds"),
         set_statics: has("--set-statics"),
     };
     let mut subject = Subject::load(&fixture.path, &options)?;

@@ -123,7 +123,9 @@ pub fn a_path_that_no_input_takes_names_its_shortest_prefix() {
     assert_eq!(verdict(&report, "25-"), infeasible("25-"));
     assert_eq!(verdict(&report, "25+ 4+ 4b- 18+"), infeasible("25+ 4+ 4b- 18+"));
     let long = "25+ 4+ 4b+ 4+ 4b+ 18- 10- 25+ 4- 4b+ 4+";
-    assert_eq!(verdict(&report, long), infeasible("25+ 4+ 4b+ 4+ 4b+ 18- 10- 25+ 4- 4b+"));
+    // `next_slot` may know the array and write to it meanwhile.
+    let within_bounds = ("infeasible_within_bounds".to_owned(), infeasible("25+ 4+ 4b+ 4+ 4b+ 18- 10- 25+ 4- 4b+").1);
+    assert_eq!(verdict(&report, long), within_bounds);
 }
 
 const CONTRADICTION: &str = "int unit(int a, int b) {

@@ -154,7 +154,7 @@ pub fn the_run_says_how_results_were_made() {
     assert!(run["compiler"].as_str().is_some_and(|compiler| compiler.contains("clang")), "{run:#}");
     let goals = scene.index().report().expect("a report").functions.remove(0).goals;
     let assumed = serde_json::to_value(&goals).expect("JSON").to_string();
-    let precondition = r#"{"name":"precondition","subject":"x < 9 (branchwise.toml:2:11)","text":"precondition: x < 9 (branchwise.toml:2:11)"}"#;
+    let precondition = r#"{"name":"precondition","subject":"x < 9 (branchwise.toml:2:11)","text":"precondition: x < 9 (branchwise.toml:2:11)","accepted":true}"#;
     assert!(assumed.contains(precondition), "{assumed}");
 }
 

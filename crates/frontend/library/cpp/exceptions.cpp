@@ -200,7 +200,6 @@ void __bw_resume(exception *thrown) noexcept {
 
 void *__cxa_allocate_exception(size_t size) noexcept {
     exception *made = (exception *)__bw_allocate(sizeof(exception) + size, 16, 0);
-    if (!made) terminate_now();
     made->handlers = 0;
     return made + 1;
 }

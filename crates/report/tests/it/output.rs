@@ -34,7 +34,7 @@ fn the_summary_shows_every_kind_of_verdict() {
         Not covered:
           shape.c:4:9: 'n > 20' true: infeasible: every path was explored
           shape.c:13:9: 'total * total == 7' true: unknown: time ran out; blocked by 'total * total == 7'; test 1 came closest
-          shape.c:13:9: 'total * total == 7' false: infeasible within bounds: elements behind pointer 'p' at most 16
+          shape.c:13:9: 'total * total == 7' false: infeasible within bounds: elements behind pointer 'p' at most 16; if any-int
 
         Findings:
           shape.c:30:12: null_dereference: reads through a null pointer
@@ -176,7 +176,7 @@ fn a_goal_is_explained_by_number_or_place() {
           proof: every path was explored
           paths: 3
           refuted prefixes: 2
-          assumptions: 'n' is any int
+          assumption: any-int: 'n' is any int
           bounds: elements behind pointer 'p' at most 16
     "#]]
     .assert_eq(&explained("13:9"));
@@ -186,7 +186,7 @@ fn a_goal_is_explained_by_number_or_place() {
           proof: every path was explored
           paths: 3
           refuted prefixes: 2
-          assumptions: 'n' is any int
+          assumption: any-int: 'n' is any int
     "#]]
     .assert_eq(&explained("classify:2"));
     expect![[r#"

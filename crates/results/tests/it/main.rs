@@ -86,7 +86,7 @@ fn run() -> Value {
         "options": {
             "criteria": ["branch"], "scope": "unit", "strategy": "hybrid", "aim": "all", "findings": "search", "seed": 0,
             "budget": { "time": 2.5 }, "memory_megabytes": 1024, "k": 2, "data_dependence": true, "measure": false,
-            "set_statics": false, "malloc_may_fail": false, "functions": ["f"], "config": { "path": "b.toml", "sha256": "" },
+            "set_statics": false, "functions": ["f"], "config": { "path": "b.toml", "sha256": "" },
         },
         "sources": [{ "path": "a.cpp", "flags": ["-DX"], "sha256": "00", "fingerprint": "11" }],
     })

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use branchwise_constraints::{FastMap, TermId};
 
+use super::marks::Marks;
 use super::{Contents, Origin, TermContext};
 use crate::value::{ObjectId, Pointer, Value};
 
@@ -15,6 +16,8 @@ pub(crate) struct Object {
     pub symbolic_size: Option<TermId>,
     pub origin: Origin,
     pub writable: bool,
+    /// What functions that nobody defines may have done to it.
+    pub(super) marks: Marks,
     bytes: Vec<u8>,
     /// What each byte is; empty while all of them are plain.
     kinds: Vec<u8>,
@@ -53,6 +56,7 @@ impl Object {
             symbolic_size: None,
             origin,
             writable: true,
+            marks: Marks::default(),
             bytes: vec![0; size as usize],
             kinds: if uninitialised { vec![UNDEFINED; size as usize] } else { Vec::new() },
             cells: FastMap::default(),
@@ -66,6 +70,7 @@ impl Object {
             return;
         }
         (self.size, self.symbolic_size, self.origin, self.writable) = (size, None, origin, true);
+        self.marks = Marks::default();
         self.bytes.clear();
         self.bytes.resize(size as usize, 0);
         self.kinds.clear();
@@ -116,7 +121,7 @@ impl Object {
     }
 
     /// What it holds that may be a pointer, in no order.
-    pub(super) fn pointers(&self) -> impl Iterator<Item = Value> {
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = Value> {
         let own = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == POINTER);
         let own = own.filter_map(|(at, _)| self.read_pointer(at).map(Value::Pointer));
         own.chain(self.cells.values().map(|cell| cell.value))
@@ -379,6 +384,7 @@ impl Object {
     }
 
     pub(super) fn write(&mut self, context: &mut TermContext<'_, '_>, offset: u64, size: u64, value: Value) {
+        self.marks.clear(offset, size);
         self.carve(context, offset, size);
         match value {
             Value::Bits(bits) if size <= 8 => self.write_bytes(offset, &bits.to_le_bytes()[..size as usize]),
@@ -389,6 +395,7 @@ impl Object {
 
     /// Writes plain bytes over whatever is there.
     pub(super) fn write_run(&mut self, context: &mut TermContext<'_, '_>, offset: u64, bytes: &[u8]) {
+        self.marks.clear(offset, bytes.len() as u64);
         self.carve(context, offset, bytes.len() as u64);
         self.write_bytes(offset, bytes);
     }

@@ -26,7 +26,6 @@ impl Executor<'_, '_> {
         let instruction = &code.functions[frame.function].blocks[place.block].instructions[place.first as usize];
         let Instruction::Call(instruction) = instruction else { return None };
         (frame.block, frame.next) = (place.block, operation + 1);
-        self.note_stub(call.callee);
         self.instructions += u64::from(call.cost);
         let caller = self.base;
         self.enter_with(registers, call.callee, &instruction.outs);

@@ -429,7 +429,7 @@ impl<'f> Decoder<'f> {
     fn call(&mut self, call: &code::Call, cost: u32) -> Option<Operation> {
         let Callee::Direct(callee) = call.callee else { return None };
         let function = &self.program.code.functions[callee];
-        if function.is_declaration() || function.variadic {
+        if function.is_declaration() || function.variadic || self.program.interfering_stub(callee).is_some() {
             return None;
         }
         let arguments = function.parameters.iter().zip(&call.arguments);

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use branchwise_program::code::{Callee, CastOp, Code, Function, Instruction, Operand, Terminator};
+use branchwise_program::code::{Call, Callee, CastOp, Code, Function, Instruction, Operand, Terminator};
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, IdVec, Program, RegisterId};
-
-/// More candidates than this make more sequences than anyone can try.
-const MOST_CANDIDATES: usize = 16;
 
 /// True for each global that some instruction may write, directly or because its address goes somewhere unknown.
 pub(super) fn written_globals(code: &Code) -> IdVec<GlobalId, bool> {
@@ -22,6 +19,25 @@ pub(super) fn written_globals(code: &Code) -> IdVec<GlobalId, bool> {
         }
     }
     written
+}
+
+/// True for each global whose address goes somewhere, so that functions that nobody defines may know it. Models of the
+/// library keep no addresses.
+pub(super) fn escaping_globals(code: &Code) -> IdVec<GlobalId, bool> {
+    let mut escaping: IdVec<GlobalId, bool> = code.globals.ids().map(|_| false).collect();
+    for function in code.functions.values().filter(|function| !function.library) {
+        let mut scan = Scan { models: Some(code), ..Scan::default() };
+        scan.function(function);
+        scan.leaving.into_iter().for_each(|global| escaping[global] = true);
+    }
+    for global in code.globals.values() {
+        for (_, operand) in global.initializer.iter().flat_map(|initializer| &initializer.addresses) {
+            if let Operand::Global(id, _) = operand {
+                escaping[*id] = true;
+            }
+        }
+    }
+    escaping
 }
 
 fn written_by(function: &Function) -> BTreeSet<GlobalId> {
@@ -64,29 +80,39 @@ impl CallGraph {
         graph
     }
 
-    /// The functions that write state which the unit may look at, the unit itself first if it does: calling them before
-    /// the unit can make a difference. Drivers are no part of it: what they write are inputs.
+    /// The functions that write state which the unit may look at, or state on which such writes depend; those that write
+    /// what it looks at come first, and of these the unit itself. Calling them before the unit can make a difference.
+    /// Drivers are no part of it: what they write are inputs.
     pub(super) fn writers_of_state(
         &self,
         program: &Program,
         unit: FunctionId,
         map_functions: &IdVec<CodeFunctionId, Option<FunctionId>>,
     ) -> Vec<FunctionId> {
-        let reached = closure(&self.callees, program.code.function_named(&program.map.functions[unit].symbol));
-        let state: BTreeSet<GlobalId> =
-            reached.iter().flat_map(|&function| &self.mentioned[function]).copied().collect();
-        let writes = |function: &CodeFunctionId| self.written[*function].iter().any(|global| state.contains(global));
-        let writers = closure(&self.callers, program.code.functions.ids().filter(writes));
+        let mentioned_from = |roots: BTreeSet<CodeFunctionId>| -> BTreeSet<GlobalId> {
+            let reached = closure(&self.callees, roots);
+            reached.iter().flat_map(|&function| &self.mentioned[function]).copied().collect()
+        };
         // Nobody calls `main` a second time.
         let callable = |function: &FunctionId| {
             let function = &program.map.functions[*function];
             function.driver.is_ok() && function.name != "main"
         };
-        let mut candidates: Vec<FunctionId> =
-            writers.into_iter().filter_map(|function| map_functions[function]).filter(callable).collect();
-        candidates.sort_by_key(|&function| (function != unit, function));
-        candidates.truncate(MOST_CANDIDATES);
-        candidates
+        let own = program.code.function_named(&program.map.functions[unit].symbol);
+        let mut state = mentioned_from(own.into_iter().collect());
+        let mut candidates: Vec<FunctionId> = Vec::new();
+        loop {
+            let writes = |function: &CodeFunctionId| !self.written[*function].is_disjoint(&state);
+            let writers = closure(&self.callers, program.code.functions.ids().filter(writes));
+            let functions = writers.iter().filter_map(|&function| map_functions[function]).filter(callable);
+            let mut more: Vec<FunctionId> = functions.filter(|function| !candidates.contains(function)).collect();
+            if more.is_empty() {
+                return candidates;
+            }
+            more.sort_by_key(|&function| (function != unit, function));
+            candidates.extend(more);
+            state.extend(mentioned_from(writers));
+        }
     }
 }
 
@@ -106,12 +132,16 @@ fn closure(
 
 /// Registers that point into a global, and the globals that may be written.
 #[derive(Default)]
-struct Scan {
+struct Scan<'c> {
     derived: HashMap<RegisterId, GlobalId>,
     written: BTreeSet<GlobalId>,
+    /// Those whose address is stored, handed over or returned.
+    leaving: BTreeSet<GlobalId>,
+    /// Calls of models in this code keep no address.
+    models: Option<&'c Code>,
 }
 
-impl Scan {
+impl Scan<'_> {
     fn function(&mut self, function: &Function) {
         // Blocks are in no particular order: an address may be used in an earlier block than the one that makes it.
         for block in function.blocks.values() {
@@ -147,20 +177,36 @@ impl Scan {
         }
     }
 
-    fn escapes(&mut self, operand: &Operand) {
+    fn is_written(&mut self, operand: &Operand) {
         if let Some(global) = self.global(operand) {
             self.written.insert(global);
         }
+    }
+
+    fn escapes(&mut self, operand: &Operand) {
+        if let Some(global) = self.global(operand) {
+            self.written.insert(global);
+            self.leaving.insert(global);
+        }
+    }
+
+    fn is_model(&self, call: &Call) -> bool {
+        let callee = call.callee.function();
+        callee.zip(self.models).is_some_and(|(callee, code)| code.functions[callee].library)
     }
 
     /// Loads, copies from, comparisons and further address computations only look.
     fn instruction(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Store { value, address, .. } => {
-                [value, address].into_iter().for_each(|operand| self.escapes(operand))
+                self.escapes(value);
+                self.is_written(address);
             }
-            Instruction::CopyMemory { to, .. } | Instruction::SetMemory { to, .. } => self.escapes(to),
-            Instruction::VariadicStart { list } => self.escapes(list),
+            Instruction::CopyMemory { to, .. } | Instruction::SetMemory { to, .. } => self.is_written(to),
+            Instruction::VariadicStart { list } => self.is_written(list),
+            Instruction::Call(call) if self.is_model(call) => {
+                call.arguments.iter().for_each(|argument| self.is_written(argument));
+            }
             Instruction::Call(call) => {
                 call.arguments.iter().for_each(|argument| self.escapes(argument));
                 if let Callee::Indirect(operand) = &call.callee {

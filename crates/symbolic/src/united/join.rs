@@ -192,7 +192,11 @@ impl Joining<'_, '_, '_, '_> {
         for index in 0..self.places.len() {
             let there = ObjectId(index as u32);
             match self.places[index] {
-                Counterpart::Added(here) => self.translate_object(here, there)?,
+                Counterpart::Added(here) => {
+                    let marks = self.executor.memory.marks(here);
+                    self.translate_object(here, there)?;
+                    self.executor.memory.set_marks(here, marks);
+                }
                 Counterpart::Same(here) => {
                     let Executor { memory, .. } = &mut *self.executor;
                     memory.limit_permits(here, &self.second.memory, there);
@@ -202,7 +206,10 @@ impl Joining<'_, '_, '_, '_> {
                     if !memory.is_alike(here, &self.second.memory, there) {
                         return Err(Apart);
                     }
+                    let mut marks = self.executor.memory.marks(here);
+                    marks.join(&self.second.memory.marks(there));
                     self.join_object(here, there)?;
+                    self.executor.memory.set_marks(here, marks);
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! - `with: FILE`: annotations of that included file count too;
 //! - `steps: N`: the budget, 4000 unless given;
 //! - `flags: -DX=1 …`: for clang;
-//! - `options: --malloc-may-fail …`: for the tool;
+//! - `options: --set-statics …`: for the tool;
 //! - `finding: KIND@LINE` or `KIND@FIRST-LAST`, repeated: all findings there are, apart from `signed_overflow`;
 //! - `overflow: listed`: findings of `signed_overflow` are listed too;
 //! - `trouble: TEXT`: nothing can be done for this unit, and the message contains the text.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use branchwise_frontend::{
-    Source, Toolchain, Unit, analyse, compile_bitcode, let_allocations_fail, lower, with_user_columns,
+    Source, Toolchain, Unit, allocates, analyse, compile_bitcode, let_allocations_fail, lower, with_user_columns,
 };
 use branchwise_program::{Program, verify};
 
@@ -27,7 +27,7 @@ pub fn read(file: &Path, options: &Options<'_>) -> Result<(Unit, Program), Strin
     compile_bitcode(&toolchain, &unit, &bitcode).map_err(|error| error.to_string())?;
     let code = lower::lower_bitcode(&bitcode).map_err(|error| error.to_string())?;
     let code = with_user_columns(code, &unit.columns, &unit.map);
-    if options.allocations_fail {
+    if options.allocations_fail && allocates(&code) {
         let_allocations_fail(&mut unit);
     }
     let program = Program { map: std::mem::take(&mut unit.map), code };

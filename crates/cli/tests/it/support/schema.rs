@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 /// Keywords that only people read.
-const NOTES: [&str; 5] = ["$schema", "$defs", "title", "description", "format"];
+const NOTES: [&str; 6] = ["$schema", "$defs", "title", "description", "format", "default"];
 
 /// Returns all places where a value is not what the schema demands.
 pub fn errors(schema: &Json, value: &Json) -> Vec<String> {

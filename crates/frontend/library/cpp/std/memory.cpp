@@ -12,10 +12,15 @@ namespace {
 
 enum { LARGEST_OBJECT = 256 << 20 };
 
-void *object_of(size_t size, size_t alignment) noexcept {
+/* Null where the allocation fails. */
+void *object_or_null(size_t size, size_t alignment) noexcept {
     if (size > LARGEST_OBJECT) __bw_largest_object(LARGEST_OBJECT);
-    void *object = __bw_allocate(size, alignment, 0);
-    if (!object) __bw_unsupported("operator new that fails");
+    return __bw_new_fails() ? nullptr : __bw_allocate(size, alignment, 0);
+}
+
+void *object_of(size_t size, size_t alignment) {
+    void *object = object_or_null(size, alignment);
+    if (!object) std::__throw_bad_alloc();
     return object;
 }
 
@@ -23,8 +28,8 @@ void *object_of(size_t size, size_t alignment) noexcept {
 
 void *operator new(size_t size) { return object_of(size, 16); }
 void *operator new[](size_t size) { return object_of(size, 16); }
-void *operator new(size_t size, const std::nothrow_t &) noexcept { return object_of(size, 16); }
-void *operator new[](size_t size, const std::nothrow_t &) noexcept { return object_of(size, 16); }
+void *operator new(size_t size, const std::nothrow_t &) noexcept { return object_or_null(size, 16); }
+void *operator new[](size_t size, const std::nothrow_t &) noexcept { return object_or_null(size, 16); }
 void *operator new(size_t size, std::align_val_t alignment) { return object_of(size, (size_t)alignment); }
 void *operator new[](size_t size, std::align_val_t alignment) { return object_of(size, (size_t)alignment); }
 void operator delete(void *object) noexcept { __bw_release(object); }

@@ -12,6 +12,8 @@
 #include <cstdint>
 
 extern "C" {
+/* Whether the `new` that comes next fails. */
+int __bw_new_fails() noexcept;
 void *__bw_allocate(size_t size, size_t alignment, int contents) noexcept;
 void __bw_release(void *object) noexcept;
 [[noreturn]] void __bw_unsupported(const char *what) noexcept;

@@ -1,0 +1,147 @@
+//! What functions that nobody defines may have done to an object.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::{MAY_READ, MAY_WRITE, Memory, TOUCHED_BY_READ, TOUCHED_BY_WRITE};
+use crate::outside::Mark;
+use crate::value::{ObjectId, Value};
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Marks {
+    /// Bytes that they may have written since the program did, apart from each other.
+    outdated: Vec<Range<u64>>,
+    /// Those that may have.
+    by: BTreeSet<Mark>,
+    /// They may know where it is.
+    known_outside: bool,
+    /// The call that is under way has written it; of variables only.
+    pub(super) half_written: bool,
+}
+
+impl Marks {
+    pub(super) fn is_outdated(&self) -> bool {
+        !self.outdated.is_empty()
+    }
+
+    /// The program writes bytes.
+    pub(super) fn clear(&mut self, offset: u64, size: u64) {
+        if self.outdated.is_empty() {
+            return;
+        }
+        let end = offset.saturating_add(size);
+        let outdated = std::mem::take(&mut self.outdated);
+        let rest = outdated.into_iter().flat_map(|range| {
+            [range.start..range.end.min(offset), range.start.max(end)..range.end]
+                .into_iter()
+                .filter(|range| !range.is_empty())
+        });
+        self.outdated = rest.collect();
+        if self.outdated.is_empty() {
+            self.by.clear();
+        }
+    }
+
+    /// What holds where either was so.
+    pub(crate) fn join(&mut self, other: &Marks) {
+        for range in &other.outdated {
+            if !self.outdated.contains(range) {
+                self.outdated.push(range.clone());
+            }
+        }
+        self.by.extend(&other.by);
+        self.known_outside |= other.known_outside;
+        self.half_written |= other.half_written;
+    }
+}
+
+impl Memory {
+    /// Somebody may have written the whole object.
+    pub(crate) fn outdate(&mut self, id: ObjectId, mark: Mark) {
+        let entry = &mut self.objects[id.0 as usize];
+        let Some(object) = entry.object.as_mut().filter(|object| object.writable) else { return };
+        entry.permits &= !(MAY_READ | MAY_WRITE);
+        let object = Rc::make_mut(object);
+        object.marks.outdated.clear();
+        object.marks.outdated.push(0..object.size);
+        object.marks.by.insert(mark);
+    }
+
+    /// Who may have written some of these bytes.
+    pub(crate) fn outdated(&self, id: ObjectId, offset: u64, size: u64) -> impl Iterator<Item = Mark> {
+        let marks = self.get(id).map(|object| &object.marks).filter(|marks| {
+            let end = offset.saturating_add(size);
+            marks.outdated.iter().any(|range| range.start < end && offset < range.end)
+        });
+        marks.into_iter().flat_map(|marks| &marks.by).copied()
+    }
+
+    pub(crate) fn make_known_outside(&mut self, id: ObjectId) {
+        if let Some(object) = self.get_mut(id) {
+            object.marks.known_outside = true;
+        }
+    }
+
+    pub(crate) fn is_known_outside(&self, id: ObjectId) -> bool {
+        self.get(id).is_some_and(|object| object.marks.known_outside)
+    }
+
+    pub(crate) fn is_half_written(&self, id: ObjectId) -> bool {
+        self.get(id).is_some_and(|object| object.marks.half_written)
+    }
+
+    /// A call begins: nothing of the variable is half done.
+    pub(crate) fn forget_writes(&mut self, id: ObjectId) {
+        if self.is_half_written(id)
+            && let Some(object) = self.get_mut(id)
+        {
+            object.marks.half_written = false;
+            // The next write is to be seen.
+            self.objects[id.0 as usize].permits &= !(MAY_WRITE | TOUCHED_BY_WRITE);
+        }
+    }
+
+    /// Whether the path has looked at the object or written it.
+    pub(crate) fn is_used(&self, id: ObjectId) -> bool {
+        self.objects[id.0 as usize].permits & (TOUCHED_BY_READ | TOUCHED_BY_WRITE) != 0
+    }
+
+    /// All objects, also those that are gone.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        (0..self.objects.len() as u32).map(ObjectId)
+    }
+
+    /// The objects that a value may point to.
+    pub(crate) fn pointees(&self, value: &Value) -> Vec<ObjectId> {
+        match value {
+            Value::Pointer(pointer) => vec![pointer.object],
+            Value::Choice(choice) => self.targets(*choice).iter().filter_map(|target| target.object).collect(),
+            Value::Bits(bits) => self.object_at(*bits).map(|(object, _)| object).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// All objects that can be come to from some of them, these among it.
+    pub(crate) fn reached_from(&self, roots: impl Iterator<Item = ObjectId>) -> BTreeSet<ObjectId> {
+        let mut open: Vec<ObjectId> = roots.collect();
+        let mut reached: HashSet<ObjectId> = open.iter().copied().collect();
+        while let Some(id) = open.pop() {
+            let Some(object) = self.get(id) else { continue };
+            for value in object.pointers() {
+                open.extend(self.pointees(&value).into_iter().filter(|object| reached.insert(*object)));
+            }
+        }
+        reached.into_iter().collect()
+    }
+
+    pub(crate) fn marks(&self, id: ObjectId) -> Marks {
+        self.get(id).map(|object| object.marks.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn set_marks(&mut self, id: ObjectId, marks: Marks) {
+        if let Some(object) = self.get_mut(id) {
+            object.marks = marks;
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a function that nobody defines may do beside what its stub does: write what others see, keep pointers and write
+//! through them later, call the unit.
+//!
+//! A call leaves a mark at every byte that it may have written. A path that reads such a byte, before the program has
+//! written it again, rests on an assumption from there on. What is never read again costs nothing.
+
+use std::collections::{BTreeSet, HashSet};
+
+use branchwise_program::CodeFunctionId;
+use branchwise_program::assumption::catalogue::{
+    CALLEES_DO_NOT_CALL_BACK, CALLEES_KEEP_NO_POINTERS, CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST,
+    CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED,
+};
+use branchwise_program::assumption::{Assumption, KnownAssumption};
+use branchwise_program::map::Stub;
+
+use crate::executor::Executor;
+use crate::memory::Origin;
+use crate::session::global_object;
+use crate::value::{ObjectId, Value};
+
+/// The variable of the models that is `errno`.
+const ERRNO: &str = "__bw_errno";
+
+/// How a function that nobody defines came to a byte that it may have written.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Way {
+    /// It names the variable.
+    Variable,
+    /// It called the unit, which wrote.
+    CallBack,
+    /// It was given a pointer before, or its caller knows one.
+    KeptPointer,
+    /// A pointer of this call leads there.
+    Pointer,
+    /// The same, and the pointer is one to constant data.
+    ConstantPointer,
+}
+
+/// A mark: who may have written, and how.
+pub(crate) type Mark = (CodeFunctionId, Way);
+
+impl Way {
+    fn assumption(self) -> KnownAssumption {
+        match self {
+            Way::Variable => CALLEES_LEAVE_GLOBALS,
+            Way::CallBack => CALLS_DO_NOT_NEST,
+            Way::KeptPointer => CALLEES_KEEP_NO_POINTERS,
+            Way::Pointer => CALLEES_WRITE_ONE_LEVEL,
+            Way::ConstantPointer => CALLEES_RESPECT_CONST,
+        }
+    }
+}
+
+impl<'p> Executor<'_, 'p> {
+    /// A function is called that nobody may define: it may have written whatever it comes to.
+    pub(crate) fn let_outside_act(&mut self, callee: CodeFunctionId, arguments: &[Value]) {
+        let Some(stub) = self.session.shared.interfering(callee).filter(|_| !self.in_precondition()) else { return };
+        if self.writes_half_done() {
+            self.rest_everywhere_on(CALLS_DO_NOT_NEST.about(&stub.name));
+            self.rest_everywhere_on(EARLIER_CALLS_RETURNED.about(&stub.name));
+        }
+        let given = self.given(stub, arguments);
+        if given.iter().any(|(object, _)| self.is_function_of_unit(*object))
+            || arguments.iter().any(|argument| self.holds_function_of_unit(argument))
+        {
+            self.rest_everywhere_on(CALLEES_DO_NOT_CALL_BACK.about(&stub.name));
+        }
+        let given_ids: HashSet<ObjectId> = given.iter().map(|(object, _)| *object).collect();
+        for (object, way) in self.seen_outside() {
+            if !given_ids.contains(&object) {
+                self.memory.outdate(object, (callee, way));
+            }
+        }
+        for (object, way) in given {
+            self.memory.outdate(object, (callee, way));
+            self.memory.make_known_outside(object);
+        }
+    }
+
+    /// The path reads bytes of an object.
+    pub(crate) fn note_outdated(&mut self, object: ObjectId, offset: u64, size: u64) {
+        let marks: Vec<Mark> = self.memory.outdated(object, offset, size).collect();
+        for (callee, way) in marks {
+            if let Some(stub) = self.session.shared.interfering(callee) {
+                self.rest_on(way.assumption().about(&stub.name));
+            }
+        }
+    }
+
+    /// A call begins: the variables are as the calls before have left them.
+    pub(crate) fn begin_call(&mut self) {
+        if self.session.shared.has_interfering() {
+            for index in 0..self.code.globals.len() {
+                self.memory.forget_writes(ObjectId(index as u32));
+            }
+        }
+    }
+
+    /// Whether the call has written a variable that only the unit can write.
+    fn writes_half_done(&self) -> bool {
+        let globals = self.code.globals.iter().filter(|(_, global)| global.internal && !global.constant);
+        let own = globals.filter(|(_, global)| !global.name.starts_with("__bw_"));
+        own.map(|(id, _)| global_object(id)).any(|object| self.memory.is_half_written(object))
+    }
+
+    /// The objects that the pointers of a call lead to.
+    fn given(&self, stub: &Stub, arguments: &[Value]) -> Vec<(ObjectId, Way)> {
+        let mut given: Vec<(ObjectId, Way)> = Vec::new();
+        let mut first: HashSet<ObjectId> = HashSet::new();
+        let same = stub.parameters.len() == arguments.len();
+        for (index, argument) in arguments.iter().enumerate() {
+            let is_constant = same && leads_to_constant(&stub.parameters[index].spelling);
+            let way = if is_constant { Way::ConstantPointer } else { Way::Pointer };
+            for object in self.memory.pointees(argument) {
+                match given.iter_mut().find(|(known, _)| *known == object) {
+                    Some((_, known)) => *known = (*known).min(way),
+                    None => given.push((object, way)),
+                }
+                first.insert(object);
+            }
+        }
+        let all = self.memory.reached_from(first.iter().copied());
+        given.extend(all.difference(&first.into_iter().collect()).map(|object| (*object, Way::Pointer)));
+        given
+    }
+
+    /// The objects that others can come to at any time, each with how.
+    fn seen_outside(&self) -> Vec<(ObjectId, Way)> {
+        let mut seen: Vec<(ObjectId, Way)> = Vec::new();
+        for (id, global) in self.code.globals.iter().filter(|(_, global)| !global.constant) {
+            let object = global_object(id);
+            if matches!(self.memory.get(object).map(|object| object.origin), Some(Origin::Global { .. })) {
+                let is_errno = global.name == ERRNO;
+                let way = match global.internal && !global.elsewhere && !self.session.shared.escaping[id] {
+                    _ if is_errno => Way::Variable,
+                    true => Way::CallBack,
+                    false => Way::Variable,
+                };
+                if is_errno || !global.name.starts_with("__bw_") {
+                    seen.push((object, way));
+                }
+            }
+        }
+        // What the test gives its caller has; what a call was given before may have been kept.
+        let is_known = |object: &ObjectId| match self.memory.get(*object).map(|object| object.origin) {
+            Some(Origin::Input(shape)) => !self.is_stream_shape(shape),
+            _ => self.memory.is_known_outside(*object),
+        };
+        let known: Vec<ObjectId> = self.memory.ids().filter(is_known).collect();
+        let roots = known.iter().copied().chain(seen.iter().map(|(object, _)| *object));
+        let reached = self.memory.reached_from(roots);
+        let listed: BTreeSet<ObjectId> = seen.iter().map(|(object, _)| *object).collect();
+        let way = |object: ObjectId| match self.memory.get(object).map(|object| object.origin) {
+            Some(Origin::Input(shape)) if self.session.inputs.shape(shape).variable => Way::Variable,
+            _ => Way::KeptPointer,
+        };
+        seen.extend(reached.difference(&listed).map(|&object| (object, way(object))));
+        // What the path has not looked at yet may be anything when it does.
+        let is_fresh = |object: ObjectId| {
+            let from_test = matches!(self.memory.get(object).map(|object| object.origin), Some(Origin::Input(_)));
+            from_test && !self.memory.is_used(object)
+        };
+        seen.retain(|(object, _)| !is_fresh(*object));
+        seen
+    }
+
+    fn holds_function_of_unit(&self, value: &Value) -> bool {
+        match value {
+            Value::Function(function) => self.is_of_unit(*function),
+            value => self.memory.pointees(value).into_iter().any(|object| self.is_function_of_unit(object)),
+        }
+    }
+
+    /// Whether an object is a function of the unit, or holds the address of one.
+    fn is_function_of_unit(&self, object: ObjectId) -> bool {
+        let Some(object) = self.memory.get(object) else { return false };
+        if let Origin::Function(function) = object.origin {
+            return self.is_of_unit(function);
+        }
+        object.pointers().any(|value| matches!(value, Value::Function(function) if self.is_of_unit(function)))
+    }
+
+    fn is_of_unit(&self, function: CodeFunctionId) -> bool {
+        self.session.shared.map_functions[function].is_some()
+    }
+
+    /// Notes that every goal rests on a statement: what happens without it begins in some other function.
+    fn rest_everywhere_on(&mut self, assumption: Assumption) {
+        self.notes.caveats.assumed.entry(assumption).or_default().add_everywhere();
+    }
+}
+
+/// Whether a parameter with this type is a pointer to constant data.
+fn leads_to_constant(spelling: &str) -> bool {
+    spelling.rfind('*').is_some_and(|star| spelling[..star].split([' ', '*']).any(|word| word == "const"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_to_constant;
+
+    #[test]
+    fn constant_is_what_the_last_star_leads_to() {
+        assert!(leads_to_constant("const int *") && leads_to_constant("char const*"));
+        assert!(!leads_to_constant("int *const") && !leads_to_constant("int") && !leads_to_constant("constant *"));
+    }
+}
