@@ -14,7 +14,7 @@ use crate::stream_text::stream_text;
 pub fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase {
     let (objects, placed) = (Vec::new(), BTreeMap::new());
     let mut builder = Builder { session, model, path, evaluator: Evaluator::new(), objects, placed };
-    let calls = path.calls.iter().zip((0..=session.calls_before()).rev());
+    let calls = path.calls.iter().zip((0..=session.calls_before() - path.skipped_calls).rev());
     let before = calls.map(|(&function, call)| Call { function, inputs: builder.inputs(call, function) }).collect();
     let inputs = builder.inputs(0, session.function);
     let feeds = builder.feeds(path);

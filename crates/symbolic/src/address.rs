@@ -526,8 +526,10 @@ impl Executor<'_, '_> {
         match object.origin {
             Origin::Stack | Origin::Heap => {}
             Origin::Global { id, state } => {
-                if state && access == Access::Read && !self.overwritten.contains(&object_id) {
-                    self.notes.caveats.reads_state = true;
+                if state && access == Access::Read {
+                    // A sequence that is shorter than others begins with the initial state.
+                    let unknown = self.skipped_calls == 0 && !self.overwritten.contains(&object_id);
+                    self.notes.caveats.reads_state |= unknown;
                     self.notes.caveats.cut_callers = self.session.cut_callers;
                 }
                 if state && !is_library_data(&self.code.globals[id].name) {

@@ -64,6 +64,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub feeds_taken: BTreeMap<FeedId, u32>,
     /// The functions that were called before the one under test.
     pub calls: Vec<FunctionId>,
+    /// So many calls fewer than the session has.
+    pub skipped_calls: u32,
     /// The function whose driver runs.
     pub calling: FunctionId,
     /// How many calls follow the current one.
@@ -146,6 +148,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             outputs: Vec::new(),
             feeds_taken: BTreeMap::new(),
             calls: Vec::new(),
+            skipped_calls: 0,
             calling: session.function,
             calls_to_come: 0,
             events_before_unit: 0,
@@ -188,6 +191,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             outputs: self.outputs,
             feeds_taken: self.feeds_taken,
             calls: self.calls,
+            skipped_calls: self.skipped_calls,
             called_unit: !before_unit,
             streams: self.input.given_streams(),
             standard_input: self.input.standard_input(),

@@ -34,6 +34,8 @@ pub struct Path {
     pub feeds_taken: BTreeMap<FeedId, u32>,
     /// The functions that it called before the one under test.
     pub calls: Vec<FunctionId>,
+    /// So many calls fewer than the session has.
+    pub skipped_calls: u32,
     /// It came to the call under test.
     pub called_unit: bool,
     /// What it read of standard input.

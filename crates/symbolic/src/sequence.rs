@@ -12,9 +12,13 @@ impl Executor<'_, '_> {
         for number in 0..self.session.calls_before {
             self.calls_to_come = self.session.calls_before - number;
             let end = match self.choose_call(number) {
-                Ok(function) => {
+                Ok(Some(function)) => {
                     self.calls.push(function);
                     self.make_call(function)
+                }
+                Ok(None) => {
+                    self.skipped_calls += 1;
+                    continue;
                 }
                 Err(end) => *end,
             };
@@ -27,9 +31,12 @@ impl Executor<'_, '_> {
         self.make_call(self.session.function)
     }
 
-    /// Which function the call with this number goes to: an input decides.
-    fn choose_call(&mut self, number: u32) -> Step<FunctionId> {
-        let candidates = self.session.callers_of_state.clone();
+    /// Which function the call with this number goes to: an input decides. `None`: to none, because the sequence begins
+    /// later.
+    fn choose_call(&mut self, number: u32) -> Step<Option<FunctionId>> {
+        let functions = self.session.callers_of_state.clone();
+        let later = self.calls.is_empty().then_some(None);
+        let candidates: Vec<Option<FunctionId>> = functions.iter().copied().map(Some).chain(later).collect();
         let term = self.session.call_choice(number);
         let mut alternatives = Vec::with_capacity(candidates.len());
         for index in 0..candidates.len() {

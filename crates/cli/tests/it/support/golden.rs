@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use branchwise_tools::KeyBuilder;
@@ -143,13 +143,14 @@ fn only(object: &Json, keys: &[&str]) -> Json {
     Json::Object(kept.collect::<Map<String, Json>>())
 }
 
-/// Numbers, lists and objects as they are; of a text only that there is one.
+/// Numbers, lists, objects and names as they are; of a text only that there is one.
 fn without_words(evidence: &Json) -> Json {
     match evidence {
         Json::String(_) => json!(""),
         Json::Array(items) => items.iter().map(without_words).collect(),
         Json::Object(entries) => {
-            Json::Object(entries.iter().map(|(key, value)| (key.clone(), without_words(value))).collect())
+            let kept = |key: &str, value: &Json| if key == "name" { value.clone() } else { without_words(value) };
+            Json::Object(entries.iter().map(|(key, value)| (key.clone(), kept(key, value))).collect())
         }
         other => other.clone(),
     }
@@ -191,8 +192,16 @@ fn timeless(text: &str, folder: &Path) -> String {
     let text = without_seconds(text);
     let folders = [(folder.to_path_buf(), "RUN"), (root(), "ROOT")];
     let absolute = folders.iter().filter_map(|(path, name)| Some((path.canonicalize().ok()?, *name)));
-    let shown = folders.iter().cloned().chain(absolute.collect::<Vec<_>>());
+    let shown = folders.iter().cloned().chain(absolute.collect::<Vec<_>>()).chain(way_to_root(folder));
     shown.fold(text, |text, (path, name)| text.replace(&path.display().to_string(), name))
+}
+
+/// The way from the folder of the emitted files to the project, as they include the files under test.
+fn way_to_root(folder: &Path) -> Option<(PathBuf, &'static str)> {
+    let (from, to) = (folder.join("out").canonicalize().ok()?, root().canonicalize().ok()?);
+    let common = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    Some((up.chain(to.components().skip(common)).collect(), "ROOT"))
 }
 
 /// `"seconds": 0.1` of the report, and the column `0.1 s` of the table with the blanks and lines around it.
