@@ -106,6 +106,11 @@ impl Run<'_, '_> {
         if let Some(observed) = &mut self.observed {
             observed.add(&outcome.observed);
         }
+        let replaced = self
+            .interpreter
+            .program
+            .is_replaceable(function)
+            .then(|| self.outside_call(call, &arguments.values, state.clone()));
         let returned = outcome.exits.iter().map(|exit| {
             let mut state = state.with_memory(exit.memory.clone());
             let results = exit.results.iter().map(Some).chain(std::iter::repeat(None));
@@ -119,7 +124,7 @@ impl Run<'_, '_> {
             }
             state
         });
-        Ok(returned.collect())
+        Ok(returned.chain(replaced).collect())
     }
 
     /// A function that nobody defines begins: it knows what it is given and whatever has escaped, may write all of that,

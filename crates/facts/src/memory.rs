@@ -27,7 +27,7 @@ impl Memory {
         match object {
             ObjectId::Global(id) => {
                 let global = &code.globals[id];
-                let known = global.constant && !global.elsewhere && global.initializer.is_some();
+                let known = global.constant && !global.elsewhere && !global.weak && global.initializer.is_some();
                 let contents = if known { Contents::image(global.size, id) } else { Contents::unknown(global.size) };
                 Some(Rc::new(contents))
             }

@@ -170,6 +170,13 @@ impl Run<'_, '_> {
                 state.memory.escape(self.code, &targets);
             }
             Instruction::VolatileRead { .. } => {}
+            Instruction::WeakReference { out, symbol } => {
+                let mut value = self.value(state, symbol, 64);
+                if symbol.function().is_some_and(|function| self.interpreter.program.is_stub(function)) {
+                    value = value.join(&Value::plain(Number::constant(64, 0)));
+                }
+                state.set(*out, value);
+            }
             Instruction::Call(_)
             | Instruction::Load { .. }
             | Instruction::StackObject { .. }

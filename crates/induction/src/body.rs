@@ -264,7 +264,9 @@ impl Proof<'_> {
                 self.require_not_zero(state, condition);
             }
             Instruction::Float(float) => self.forget_register(state, float.out, float.to),
-            Instruction::StackObject { out, .. } => self.forget_register(state, *out, 64),
+            Instruction::StackObject { out, .. } | Instruction::WeakReference { out, .. } => {
+                self.forget_register(state, *out, 64)
+            }
             Instruction::CopyMemory { .. }
             | Instruction::SetMemory { .. }
             | Instruction::Input { .. }

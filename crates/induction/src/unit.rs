@@ -72,7 +72,7 @@ fn regions_of(program: &Program, function: FunctionId) -> Option<(Roots, Vec<Reg
 /// Tells whether a function leads to one that nobody defines, which may call the unit again meanwhile.
 fn may_interfere(program: &Program, root: CodeFunctionId) -> bool {
     let code = &program.code;
-    called(code, root).into_iter().any(|id| program.interfering_stub(id).is_some())
+    called(code, root).into_iter().any(|id| program.interfering_stub(id).is_some() || program.is_replaceable(id))
 }
 
 fn outcomes_of(program: &Program, question: &Question, solver: &Solving<'_>) -> BTreeMap<Event, String> {

@@ -99,6 +99,10 @@ pub mod catalogue {
             "{}, which no file defines, calls no function of the file while a call is half-way";
         EARLIER_CALLS_RETURNED = "earlier-calls-returned", Some(QuietCallees),
             "no earlier call was left half-way, in {}, by a jump, an exception or the end of its thread";
+        WEAK_DEFINITIONS_STAY = "weak-definitions-stay", Some(Hosted),
+            "the linker takes this definition of {}, which is weak";
+        WEAK_REFERENCES_RESOLVE = "weak-references-resolve", None,
+            "some file defines {}, which is declared weak";
         CALLEES_DO_NOT_THROW = "callees-do-not-throw", Some(QuietCallees),
             "functions that no file defines throw no exceptions";
         VOLATILE_HOLDS = "volatile-holds", None,

@@ -30,6 +30,8 @@ pub struct Function {
     pub variadic: bool,
     /// A model of a function of the C library, not the user's code.
     pub library: bool,
+    /// The linker may take another definition, or none where only a declaration stands.
+    pub weak: bool,
     /// Empty for a declaration; otherwise block 0 is the entry.
     pub blocks: IdVec<BlockId, Block>,
 }
@@ -182,6 +184,11 @@ pub enum Instruction {
     VolatileRead {
         address: Operand,
     },
+    /// `out` is the address of a symbol, or null where the program is linked without one that a weak declaration asks for.
+    WeakReference {
+        out: RegisterId,
+        symbol: Operand,
+    },
     /// What this executor cannot run; ends its path by name.
     Unsupported {
         what: String,
@@ -201,6 +208,7 @@ impl Instruction {
             Instruction::Select { out, .. }
             | Instruction::StackObject { out, .. }
             | Instruction::Load { out, .. }
+            | Instruction::WeakReference { out, .. }
             | Instruction::MarkCondition { out, .. } => vec![*out],
             Instruction::Store { .. }
             | Instruction::CopyMemory { .. }
@@ -234,6 +242,7 @@ impl Instruction {
             | Instruction::Output { address, .. }
             | Instruction::Feed { address, .. }
             | Instruction::VariadicStart { list: address }
+            | Instruction::WeakReference { symbol: address, .. }
             | Instruction::VolatileRead { address } => visit(address),
             Instruction::Store { value, address, .. } => [value, address].into_iter().for_each(visit),
             Instruction::Address(address) => {
@@ -550,6 +559,8 @@ pub struct Global {
     pub internal: bool,
     /// Defined in another file that is linked with the one under test, whose inputs know nothing of it.
     pub elsewhere: bool,
+    /// The linker may take another definition.
+    pub weak: bool,
     /// `None` for a declaration whose value comes from elsewhere.
     pub initializer: Option<Initializer>,
 }

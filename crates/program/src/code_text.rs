@@ -187,6 +187,7 @@ impl Display for Named<'_, &Instruction> {
             }
             Instruction::VariadicStart { list } => write!(f, "variadic_start {}", name(list)),
             Instruction::VolatileRead { address } => write!(f, "volatile {}", name(address)),
+            Instruction::WeakReference { out, symbol } => write!(f, "{out} = weak {}", name(symbol)),
             Instruction::Unsupported { what } => write!(f, "unsupported \"{}\"", what.escape_debug()),
         }
     }

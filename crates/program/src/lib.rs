@@ -30,6 +30,18 @@ pub struct Program {
 }
 
 impl Program {
+    /// Tells whether a function of the code stands for one that nobody defines.
+    pub fn is_stub(&self, function: CodeFunctionId) -> bool {
+        let name = &self.code.functions[function].name;
+        self.map.stubs.iter().any(|stub| stub.symbol == *name)
+    }
+
+    /// Tells whether the linker may take another definition of a function than that of the file.
+    pub fn is_replaceable(&self, function: CodeFunctionId) -> bool {
+        let found = &self.code.functions[function];
+        found.weak && !found.library && !self.is_stub(function)
+    }
+
     /// Returns the stub that a function of the code is, where what it stands for may do what no feed says.
     pub fn interfering_stub(&self, function: CodeFunctionId) -> Option<&map::Stub> {
         let name = &self.code.functions[function].name;

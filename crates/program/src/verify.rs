@@ -346,6 +346,7 @@ impl<'a> FunctionVerifier<'a> {
             }
             Instruction::Assume { condition } => self.operand(condition, 32),
             Instruction::Output { address, .. } | Instruction::VolatileRead { address } => self.operand(address, 64),
+            Instruction::WeakReference { symbol, .. } => self.operand(symbol, 64),
             Instruction::VariadicStart { list } => self.operand(list, 64),
             Instruction::Unsupported { .. } => Ok(()),
         }

@@ -4,6 +4,7 @@ use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermI
 use branchwise_program::GlobalId;
 use branchwise_program::assumption::catalogue::{
     MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE, OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS,
+    WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
@@ -537,6 +538,9 @@ impl Executor<'_, '_> {
                 }
                 if access == Access::Read && !self.overwritten.contains(&object_id) {
                     self.note_initial_value(id);
+                }
+                if self.code.globals[id].weak && self.code.globals[id].constant {
+                    self.rest_on(WEAK_DEFINITIONS_STAY.about(&self.code.globals[id].name));
                 }
                 if self.code.globals[id].initializer.is_none() {
                     return self

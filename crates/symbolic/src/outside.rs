@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use branchwise_program::CodeFunctionId;
 use branchwise_program::assumption::catalogue::{
     CALLEES_DO_NOT_CALL_BACK, CALLEES_KEEP_NO_POINTERS, CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST,
-    CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED,
+    CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::assumption::{Assumption, KnownAssumption};
 use branchwise_program::map::Stub;
@@ -75,6 +75,13 @@ impl<'p> Executor<'_, 'p> {
         for (object, way) in given {
             self.memory.outdate(object, (callee, way));
             self.memory.make_known_outside(object);
+        }
+    }
+
+    /// A function is called whose definition the linker may replace.
+    pub(crate) fn note_weak(&mut self, callee: CodeFunctionId) {
+        if self.session.program.is_replaceable(callee) {
+            self.rest_on(WEAK_DEFINITIONS_STAY.about(&self.code.functions[callee].name));
         }
     }
 

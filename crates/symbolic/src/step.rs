@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
-use branchwise_program::MarkerId;
-use branchwise_program::assumption::catalogue::VOLATILE_HOLDS;
+use branchwise_program::assumption::catalogue::{VOLATILE_HOLDS, WEAK_REFERENCES_RESOLVE};
 use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
 use branchwise_program::map::{Event, Label, LabelValues};
+use branchwise_program::{MarkerId, RegisterId};
 
 use crate::address::{Access, Spot};
 use crate::executor::{Executor, Step};
@@ -99,6 +99,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
             Instruction::VariadicStart { list } => self.variadic_start(list)?,
             Instruction::VolatileRead { address } => self.note_volatile(address),
+            Instruction::WeakReference { out, symbol } => self.weak_reference(*out, symbol),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
         }
         Ok(())
@@ -242,6 +243,15 @@ impl<'p> Executor<'_, 'p> {
             }
             value => value,
         })
+    }
+
+    /// In a test there is a function; a program may be linked without it.
+    fn weak_reference(&mut self, out: RegisterId, symbol: &Operand) {
+        let value = self.value(symbol);
+        if let Some(function) = symbol.function().filter(|function| self.session.shared.stubs[*function]) {
+            self.rest_on(WEAK_REFERENCES_RESOLVE.about(&self.code.functions[function].name));
+        }
+        self.set(out, value);
     }
 
     /// What the hardware may change by itself: everything but the function's own locals.

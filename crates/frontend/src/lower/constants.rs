@@ -5,7 +5,7 @@ use branchwise_program::code::{Initializer, Operand};
 use super::Unsupported;
 use super::function::FunctionLowering;
 use super::llvm::{Type, TypeKind, Value, ValueKind};
-use super::module::ModuleLowering;
+use super::module::{ModuleLowering, is_weak};
 use super::wide::is_wide;
 
 impl<'m> FunctionLowering<'_, 'm> {
@@ -52,7 +52,8 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     fn named_address(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {
         let operand = self.module.address_of(value);
-        operand.map(|operand| vec![operand]).ok_or_else(|| Unsupported(format!("the address of {}", value.name())))
+        let operand = operand.ok_or_else(|| Unsupported(format!("the address of {}", value.name())))?;
+        Ok(vec![if is_weak(value) { self.emit.weak_reference(operand) } else { operand }])
     }
 
     fn label(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {

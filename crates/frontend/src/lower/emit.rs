@@ -38,6 +38,12 @@ impl Emitter {
         self.locations.push(self.location);
     }
 
+    pub fn weak_reference(&mut self, symbol: Operand) -> Operand {
+        let out = self.register(64);
+        self.push(Instruction::WeakReference { out, symbol });
+        Operand::Register(out)
+    }
+
     pub fn binary(&mut self, op: BinaryOp, width: Width, left: Operand, right: Operand) -> Operand {
         if let Some(folded) = fold_binary(op, width, left, right) {
             return folded;

@@ -10,7 +10,7 @@ use super::dominators::Dominators;
 use super::emit::{Emitter, PendingAddress, PendingIndex};
 use super::library::is_model;
 use super::llvm::{BasicBlock, Opcode, Value};
-use super::module::ModuleLowering;
+use super::module::{ModuleLowering, is_weak};
 use super::shape::Shape;
 
 pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function {
@@ -31,6 +31,7 @@ pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function 
         results,
         variadic: ty.is_variadic(),
         library: is_model(value),
+        weak: is_weak(value),
         blocks,
     }
 }

@@ -103,6 +103,11 @@ fn is_kept(value: Value<'_>) -> bool {
     !value.is_intrinsic() && !is_marker_call(&value.name())
 }
 
+/// Whether the linker may take another definition, or none. Inline functions of C++ are the same in all files.
+pub fn is_weak(value: Value<'_>) -> bool {
+    matches!(value.linkage(), Linkage::LLVMWeakAnyLinkage | Linkage::LLVMExternalWeakLinkage)
+}
+
 /// Lists of what must not be dropped; no code reads them.
 fn is_list_for_the_linker(name: &str) -> bool {
     matches!(name, "llvm.used" | "llvm.compiler.used" | "llvm.global_ctors" | "llvm.global_dtors")
@@ -116,6 +121,7 @@ fn trap_declaration() -> Function {
         results: Vec::new(),
         variadic: false,
         library: false,
+        weak: false,
         blocks: IdVec::new(),
     }
 }
@@ -129,6 +135,7 @@ fn labels_of(function: Value<'_>) -> Global {
         constant: true,
         internal: true,
         elsewhere: false,
+        weak: false,
         initializer: Some(Initializer { bytes: vec![0; size], addresses: Vec::new() }),
     }
 }
@@ -148,6 +155,7 @@ fn lower_global<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Global
         constant: value.is_constant_global(),
         internal: matches!(value.linkage(), Linkage::LLVMInternalLinkage | Linkage::LLVMPrivateLinkage),
         elsewhere: false,
+        weak: is_weak(value),
         initializer: value.initializer().map(|initializer| constants::initializer(module, initializer)),
     }
 }

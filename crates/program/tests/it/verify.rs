@@ -50,6 +50,7 @@ fn program() -> Program {
         results: vec![32],
         variadic: false,
         library: false,
+        weak: false,
         blocks: IdVec::from_iter([
             block(vec![less], branch),
             block(vec![sum], Terminator::Jump(jump(2, vec![(RegisterId(3), register(2))]))),
@@ -63,6 +64,7 @@ fn program() -> Program {
         results: vec![],
         variadic: false,
         library: false,
+        weak: false,
         blocks: IdVec::new(),
     };
     let global = Global {
@@ -72,6 +74,7 @@ fn program() -> Program {
         constant: false,
         internal: true,
         elsewhere: false,
+        weak: false,
         initializer: Some(Initializer {
             bytes: vec![0; 8],
             addresses: vec![(0, Operand::Function(CodeFunctionId(1)))],

@@ -169,6 +169,7 @@ mod tests {
             results: vec![32],
             variadic: false,
             library: false,
+            weak: false,
             blocks: blocks.into_iter().collect(),
         };
         let mut program = Program { map: Default::default(), code: Default::default() };

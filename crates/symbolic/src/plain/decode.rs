@@ -429,7 +429,11 @@ impl<'f> Decoder<'f> {
     fn call(&mut self, call: &code::Call, cost: u32) -> Option<Operation> {
         let Callee::Direct(callee) = call.callee else { return None };
         let function = &self.program.code.functions[callee];
-        if function.is_declaration() || function.variadic || self.program.interfering_stub(callee).is_some() {
+        if function.is_declaration()
+            || function.variadic
+            || self.program.interfering_stub(callee).is_some()
+            || self.program.is_replaceable(callee)
+        {
             return None;
         }
         let arguments = function.parameters.iter().zip(&call.arguments);
@@ -670,6 +674,7 @@ mod tests {
             results: vec![32],
             variadic: false,
             library: false,
+            weak: false,
             blocks: [block].into_iter().collect(),
         };
         let mut program = Program { map: Default::default(), code: Default::default() };

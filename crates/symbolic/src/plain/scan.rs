@@ -209,6 +209,7 @@ mod tests {
             results: vec![64],
             variadic: false,
             library: false,
+            weak: false,
             blocks: blocks.into_iter().collect(),
         };
         let mut program = Program { map: Default::default(), code: Default::default() };

@@ -120,6 +120,7 @@ mod tests {
             results: Vec::new(),
             variadic: false,
             library: false,
+            weak: false,
             blocks: blocks.into_iter().collect(),
         };
         let mut program = Program { map: Default::default(), code: Default::default() };

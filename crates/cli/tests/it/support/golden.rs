@@ -192,7 +192,8 @@ fn timeless(text: &str, folder: &Path) -> String {
     let text = without_seconds(text);
     let folders = [(folder.to_path_buf(), "RUN"), (root(), "ROOT")];
     let absolute = folders.iter().filter_map(|(path, name)| Some((path.canonicalize().ok()?, *name)));
-    let shown = folders.iter().cloned().chain(absolute.collect::<Vec<_>>()).chain(way_to_root(folder));
+    // The way there may end with the absolute path.
+    let shown = way_to_root(folder).into_iter().chain(folders.iter().cloned()).chain(absolute.collect::<Vec<_>>());
     shown.fold(text, |text, (path, name)| text.replace(&path.display().to_string(), name))
 }
 
