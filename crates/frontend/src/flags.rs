@@ -133,6 +133,8 @@ const WITH_VALUE: &[&str] = &[
     "--param",
     "--prefix",
     "--output",
+    "--for-linker",
+    "--for-assembler",
 ];
 
 fn takes_value(flag: &str) -> bool {
@@ -166,6 +168,13 @@ const LOADING: &[&str] = &[
     "-ivfsoverlay",
     "-vfsoverlay",
     "-cc1",
+    "--driver-mode",
+    "--cuda-path",
+    "--rocm-path",
+    "--hip-path",
+    "--ptxas-path",
+    "--dxv-path",
+    "--hipspv-pass-plugin",
     "@",
 ];
 
@@ -173,6 +182,8 @@ const LOADING: &[&str] = &[
 const WRITING: &[&str] = &[
     "-save-stats",
     "--save-stats",
+    "-save-temps",
+    "--save-temps",
     "-ftime-trace",
     "-fdump-",
     "-dumpdir",
@@ -268,21 +279,50 @@ const FOR_LINKER: &[&str] = &[
 
 fn harm(flag: &str, value: Option<&str>) -> Option<Harm> {
     let begins = |heads: &[&str], word: &str| heads.iter().any(|head| word.starts_with(head));
+    // The compiler looks for names of files with flags in every word.
+    let hidden = value.filter(|word| word.starts_with('@') || !for_others(flag) && begins(LOADING, word));
     match flag {
-        "-Xclang" => value.and_then(harm_in_compiler),
-        "-Xlinker" => value.and_then(harm_in_linker),
+        _ if hidden.is_some() => Some(Harm::LoadsCode),
         "-mllvm" => Some(harm_in_llvm(value.unwrap_or_default())),
-        "-Xassembler" | "-Xanalyzer" => Some(Harm::WritesElsewhere),
-        "-Xpreprocessor" => value.and_then(|value| harm(value, None)),
         "-B" => Some(Harm::LoadsCode),
-        _ if let Some(words) = flag.strip_prefix("-Wl,") => words.split(',').find_map(harm_in_linker_word),
+        _ if for_others(flag) => value.map_or(Some(Harm::WritesElsewhere), |word| harm_for_others(flag, word)),
+        _ if let Some((option, word)) = flag.split_once('=')
+            && for_others(option) =>
+        {
+            harm_for_others(option, word)
+        }
+        // Others hand words to other programs too, or take the next word for themselves.
+        _ if flag.starts_with("-X") && flag.len() > 2 => Some(Harm::LoadsCode),
+        _ if let Some(words) = flag.strip_prefix("-Wl,") => words.split(',').find_map(harm_in_linker),
         _ if let Some(words) = flag.strip_prefix("-Wp,") => words.split(',').find_map(|word| harm(word, None)),
         _ if let Some(words) = flag.strip_prefix("-mllvm=") => Some(harm_in_llvm(words)),
         _ if flag.starts_with("-Wa,") => Some(Harm::WritesElsewhere),
-        _ if flag.starts_with("-B") || begins(LOADING, flag) => Some(Harm::LoadsCode),
+        _ if flag.starts_with("-B") || begins(LOADING, flag) || names_arch_tool(flag) => Some(Harm::LoadsCode),
         _ if begins(WRITING, flag) => Some(Harm::WritesElsewhere),
         _ => None,
     }
+}
+
+/// Whether a flag hands a word, the next or one behind `=`, to a program behind the driver.
+fn for_others(option: &str) -> bool {
+    let options =
+        ["-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xanalyzer", "--for-linker", "--for-assembler"];
+    options.contains(&option)
+}
+
+fn harm_for_others(option: &str, word: &str) -> Option<Harm> {
+    match option {
+        "-Xclang" => harm_in_compiler(word),
+        "-Xlinker" | "--for-linker" => harm_in_linker(word),
+        "-Xpreprocessor" => harm(word, None),
+        _ => Some(Harm::WritesElsewhere),
+    }
+}
+
+/// Whether a flag names a program that says which other processors there are.
+fn names_arch_tool(flag: &str) -> bool {
+    let option = flag.split('=').next().unwrap_or(flag);
+    option.starts_with("--") && option.ends_with("-arch-tool")
 }
 
 /// A word for the compiler behind the driver, which has many more flags.
@@ -294,12 +334,8 @@ fn harm_in_llvm(option: &str) -> Harm {
     if option.trim_start_matches('-').starts_with("load") { Harm::LoadsCode } else { Harm::WritesElsewhere }
 }
 
-fn harm_in_linker(word: &str) -> Option<Harm> {
-    harm_in_linker_word(word)
-}
-
 /// The values of flags that are kept do not begin with a dash.
-fn harm_in_linker_word(word: &str) -> Option<Harm> {
+fn harm_in_linker(word: &str) -> Option<Harm> {
     let loads = ["-plugin", "--plugin", "-dynamic-linker", "--dynamic-linker", "-I", "@", "-fini", "-init"];
     if loads.iter().any(|head| word.starts_with(head)) {
         Some(Harm::LoadsCode)
@@ -349,6 +385,21 @@ mod tests {
             "-Wl,@/tmp/flags",
             "@/tmp/flags",
             "-ccc-gcc-name x",
+            "-Xclang=-load",
+            "-Xclang=-fplugin=evil.so",
+            "-Xlinker=-plugin",
+            "--for-linker=-plugin",
+            "--for-linker -plugin",
+            "-Xpreprocessor=-fplugin=evil.so",
+            "-Xarch_host",
+            "-Xarch_x86_64",
+            "-Xoffload-linker",
+            "-Xopenmp-target=x86_64",
+            "--amdgpu-arch-tool=/tmp/x",
+            "--nvptx-arch-tool=/tmp/x",
+            "--driver-mode=cl",
+            "-D @/tmp/flags",
+            "-D -fplugin=x",
         ] {
             assert_eq!(refused(flag), [(flag.to_owned(), Harm::LoadsCode)], "{flag}");
         }
@@ -378,6 +429,11 @@ mod tests {
             "-Wa,-a=/tmp/x",
             "-fmodules-cache-path=/tmp/x",
             "-dumpdir /tmp/x",
+            "-Xclang=-o",
+            "-Xlinker=-Map=/tmp/map",
+            "-Xassembler=-a=/tmp/x",
+            "-Xassembler -a=/tmp/x",
+            "--save-temps",
         ] {
             assert_eq!(refused(flag), [(flag.to_owned(), Harm::WritesElsewhere)], "{flag}");
         }
@@ -385,10 +441,10 @@ mod tests {
 
     #[test]
     fn usual_flags_are_kept() {
-        let usual = "-Iinc -I inc -DX=-fplugin=x -D -fplugin=x -std=c99 -Wall -Wextra -m32 -fno-strict-aliasing -pthread \
+        let usual = "-Iinc -I inc -DX=-fplugin=x -std=c99 -Wall -Wextra -m32 -fno-strict-aliasing -pthread \
                      -include config.h -isystem /usr/include/x --sysroot=/opt/x --target=arm-none-eabi -lm -L/opt/lib \
                      -Wl,-rpath,/opt/lib -Wl,--gc-sections -Wl,-z,relro -fsanitize=address -march=native -ffunction-sections \
-                     -fbracket-depth=1000 -fno-access-control -Wp,-DX=1 -Xclang -fno-pch-timestamp -g -O2";
+                     -fbracket-depth=1000 -fno-access-control -Wp,-DX=1 -Xclang -fno-pch-timestamp -Xclang=-fno-pch-timestamp -Xlinker -Bsymbolic -g -O2";
         let usual = usual.split_whitespace().collect::<Vec<_>>().join(" ");
         let checked = check(&usual);
         assert_eq!(checked.refused, []);

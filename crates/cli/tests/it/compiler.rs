@@ -92,6 +92,8 @@ pub fn flags_that_load_code_are_refused() {
         vec![format!("-fplugin={library}")],
         vec![format!("-fpass-plugin={library}")],
         vec!["-Xclang".to_owned(), "-load".to_owned(), "-Xclang".to_owned(), library.clone()],
+        vec!["-Xclang=-load".to_owned(), format!("-Xclang={library}")],
+        vec!["--nvptx-arch-tool=/bin/true".to_owned()],
         vec!["-B".to_owned(), folder.path().display().to_string()],
     ] {
         let mut arguments = vec!["generate", "good.c", "--steps", "100", "--"];
