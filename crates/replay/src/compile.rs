@@ -1,15 +1,13 @@
 //! From the front end's two texts to two executables, and a third one for findings.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use branchwise_program::library::{self, Native, readable};
 use branchwise_program::map::{Language, Map};
 use branchwise_program::usage::ONLY_NATIVE;
 
-use branchwise_tools::{Key, KeyBuilder, ToolRun};
+use branchwise_tools::{Key, KeyBuilder, LARGEST_FILE, ToolRun, make_executable, read_ordinary, write_new};
 
 use crate::elf::{Symbols, read_symbols, section_names};
 use crate::objects::{driver_table, missing_variables};
@@ -141,7 +139,8 @@ impl<'a> Variant<'a> {
         let Some(cache) = &self.tools.cache else { return self.make() };
         let (key, unresolved) = (self.key(), self.folder.join(format!("{}-unresolved.txt", self.name())));
         if cache.fetch(&key, self.folder) {
-            let names = fs::read_to_string(&unresolved).map_err(ReplayError::io("read from the cache"))?;
+            let names = read(&unresolved)?;
+            let names = String::from_utf8_lossy(&names);
             return Ok(Linked { executable, unresolved: names.lines().map(str::to_owned).collect() });
         }
         let linked = self.make()?;
@@ -250,7 +249,7 @@ impl<'a> Variant<'a> {
         }
         for (index, other) in self.sources.others.iter().enumerate() {
             let object = self.folder.join(format!("{}-other-{index}.o", self.name()));
-            fs::copy(&other.path, &object).map_err(ReplayError::io(format!("copy '{}'", other.path.display())))?;
+            write(&object, read(&other.path)?)?;
             parts.push(Part::of(object, &other.renamed)?);
         }
         let defined: BTreeSet<String> = parts.iter().flat_map(Part::defined).collect();
@@ -324,8 +323,7 @@ impl<'a> Variant<'a> {
             return Ok(Err(message));
         }
         // A confined linker cannot do it.
-        let may_run = fs::set_permissions(executable, Permissions::from_mode(0o700));
-        may_run.map_err(ReplayError::io("make the harness executable"))?;
+        make_executable(executable).map_err(ReplayError::io("make the harness executable"))?;
         Ok(Ok(Linked { executable: executable.to_owned(), unresolved: unresolved_names(&message) }))
     }
 
@@ -372,7 +370,7 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     fn of(object: PathBuf, renamed: &'a BTreeMap<String, String>) -> Result<Part<'a>, ReplayError> {
-        let bytes = fs::read(&object).map_err(ReplayError::io(format!("read '{}'", object.display())))?;
+        let bytes = read(&object)?;
         let read = read_symbols(&bytes).zip(section_names(&bytes)).ok_or_else(|| ReplayError::Compile {
             what: "code",
             message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
@@ -433,6 +431,12 @@ fn compile(tools: &Tools, what: &'static str, command: &ToolRun<'_>) -> Result<(
     }
 }
 
+/// Reads what the compiler made. A link that it put there is not followed.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ReplayError> {
+    read_ordinary(path, LARGEST_FILE).map_err(ReplayError::io(format!("read '{}'", path.display())))
+}
+
+/// Writes a new file where the compiler may have put something else.
 pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), ReplayError> {
-    fs::write(path, text).map_err(ReplayError::io(format!("write '{}'", path.display())))
+    write_new(path, text).map_err(ReplayError::io(format!("write '{}'", path.display())))
 }

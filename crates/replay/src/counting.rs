@@ -1,15 +1,15 @@
 //! How many instructions a function executes on its tests: on a build without markers and without counters of coverage,
 //! compiled as the others are (`-O0`), by single steps from its entry to its return, with all that it calls.
 
-use std::fs;
 use std::path::PathBuf;
 
 use branchwise_program::FunctionId;
 
 use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
-use crate::compile::build_counting;
+use crate::compile::{build_counting, read};
 use crate::elf::address_of;
+use crate::harness::built_in;
 use crate::process::{Build, Process};
 use crate::{Harness, ReplayError};
 
@@ -22,7 +22,7 @@ impl Harness {
     ) -> Result<Vec<Option<u64>>, ReplayError> {
         let executable = self.counting_build()?;
         let symbol = self.unit(function, 0)?.symbol.clone();
-        let bytes = fs::read(&executable).map_err(ReplayError::io(format!("read '{}'", executable.display())))?;
+        let bytes = read(&executable)?;
         let address = address_of(&bytes, &[&symbol, &format!("__bw_user_{symbol}")]);
         let missing = || ReplayError::Harness { message: format!("its build has no function '{symbol}'") };
         let address = address.ok_or_else(missing)?;
@@ -50,7 +50,7 @@ impl Harness {
 
     fn counting_build(&self) -> Result<PathBuf, ReplayError> {
         let built = self.counting.get_or_init(|| {
-            let built = build_counting(&self.tools, &self.sanitizer.sources, self.folder.path());
+            let built = build_counting(&self.tools, &self.sanitizer.sources, &built_in(&self.folder));
             built.map_err(|error| error.to_string())
         });
         built.clone().map_err(|message| ReplayError::Harness { message })

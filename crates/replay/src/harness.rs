@@ -94,7 +94,8 @@ impl Harness {
             .map_err(ReplayError::io("make a temporary folder"))?;
         let mut drivers = Vec::new();
         let units = sources.map.functions.values().map(|function| unit_of(function, &mut drivers)).collect();
-        let executables = build_executables(tools, sources, &drivers, folder.path())?;
+        fs::create_dir(built_in(&folder)).map_err(ReplayError::io("make a temporary folder"))?;
+        let executables = build_executables(tools, sources, &drivers, &built_in(&folder))?;
         if is_sanitized(sources.flags) {
             // Sanitizers reserve terabytes of address space.
             limits.memory_megabytes = 0;
@@ -433,6 +434,11 @@ impl Harness {
         write(&file, batch.finish(&limits, purpose))?;
         Ok(Written { file, prefix, milliseconds: limits.milliseconds })
     }
+}
+
+/// Returns the folder that compilers write to. Nothing but what they make is in it: they could replace it.
+pub(crate) fn built_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("built")
 }
 
 /// Where tests run.

@@ -12,6 +12,7 @@ use branchwise_tools::ToolRun;
 use crate::batch::{Answer, Batch, Counters, Purpose};
 use crate::case::{NativeEnd, TestCase};
 use crate::compile::{OtherObject, build_sanitized};
+use crate::harness::built_in;
 use crate::process::{Build, Process};
 use crate::tools::joined;
 use crate::{Harness, ReplayError, Sources};
@@ -126,7 +127,7 @@ impl Harness {
             return Err(ReplayError::Harness { message });
         }
         let built = sanitizer.executable(sanitizers).get_or_init(|| {
-            let built = build_sanitized(&self.tools, &sanitizer.sources, sanitizers, self.folder.path());
+            let built = build_sanitized(&self.tools, &sanitizer.sources, sanitizers, &built_in(&self.folder));
             built.map_err(|error| error.to_string())
         });
         built.clone().map_err(|message| ReplayError::Harness { message })

@@ -1,9 +1,14 @@
-//! The programs of LLVM that the front end and the replay run: where they are, how they run, and a cache of what they make.
+//! The programs of LLVM that the front end and the replay run: where they are, how they run, a cache of what they make,
+//! and access to files in folders that they write to.
 
 mod cache;
+mod files;
 mod find;
 mod run;
 
 pub use cache::{Cache, Key, KeyBuilder, VARIABLE};
+pub use files::{
+    LARGEST_SOURCE, append_ordinary, make_executable, make_folder, read_limited, read_ordinary, write_new,
+};
 pub use find::{FOLDER, VERSION, find_tool};
-pub use run::{Excess, Pipes, ToolFailure, ToolOutput, ToolRules, ToolRun};
+pub use run::{Excess, LARGEST_FILE, Pipes, ToolFailure, ToolOutput, ToolRules, ToolRun};

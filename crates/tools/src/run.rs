@@ -50,7 +50,8 @@ impl Default for ToolRules {
 
 /// Address space for stacks and libraries, most of which is never used.
 const RESERVED_MEGABYTES: u64 = 1024;
-const LARGEST_FILE: u64 = 2 << 30;
+/// The most that a program may write to one file.
+pub const LARGEST_FILE: u64 = 2 << 30;
 /// The most that a program may print.
 const MOST_OUTPUT: u64 = 512 << 20;
 const MOST_ERRORS: u64 = 16 << 20;

@@ -228,3 +228,31 @@ pub fn a_compiler_that_was_taken_over_reaches_nothing() {
     free.generate(&["--trust-flags"]);
     assert_eq!(free.reached().len(), 5, "{:?}", free.reached());
 }
+
+pub fn links_that_a_compiler_leaves_are_not_followed() {
+    let folder = scene(&[("text", "canary"), ("mode", "canary")]);
+    let at = folder.path().display();
+    // It makes what it is asked for, and beside it links where its caller will write next, or in place of the program.
+    let script = format!(
+        "#!/bin/bash\nprevious=; for word; do [ \"$previous\" = -o ] && made=$word; previous=$word; done\n\
+         {clang} \"$@\" || exit\n\
+         case $made in\n\
+         *-tests) rm -f $made; ln -s {at}/mode $made;;\n\
+         *.o) for name in runtime.o drivers.o missing.o symbols-0.txt; do ln -sf {at}/text ${{made%.o}}-$name; done;;\n\
+         esac\ntrue\n",
+        clang = branchwise_tools::find_tool("clang").unwrap().display(),
+    );
+    let tools = folder.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    fs::write(tools.join("clang-19"), script).unwrap();
+    fs::set_permissions(tools.join("clang-19"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path().join("mode"), fs::Permissions::from_mode(0o640)).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
+    command.args(["generate", "good.c", "--steps", "100"]).current_dir(folder.path());
+    let output = command.env("PATH", path).env_remove("BRANCHWISE_CACHE").output().unwrap();
+    assert!(errors(&output).contains("make the harness executable"), "{}", errors(&output));
+    assert_eq!(fs::read_to_string(folder.path().join("text")).unwrap(), "canary");
+    let mode = fs::metadata(folder.path().join("mode")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}

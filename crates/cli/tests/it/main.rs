@@ -108,6 +108,7 @@ fn named_tests() -> Vec<Trial> {
             flags_that_write_are_left_out
             a_stored_suite_is_no_more_trusted
             a_compiler_that_was_taken_over_reaches_nothing
+            links_that_a_compiler_leaves_are_not_followed
         }
         completeness {
             criteria_are_complete_or_name_what_is_open
