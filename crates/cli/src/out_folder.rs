@@ -35,6 +35,10 @@ impl OutFolder {
             Err(cause) => return Err(cannot_write(path, cause)),
         };
         let folder = OutFolder { path: path.to_owned(), lock, is_new };
+        if let Some(link) = branchwise_report::link_in(path) {
+            let error = CliError::input(format!("{} is a link, and nothing is written through it", link.display()));
+            return Err(error.with_hint("remove the link, or name another folder with --out"));
+        }
         branchwise_report::remove_unfinished(path);
         folder.write_probe().map_err(|cause| cannot_write(path, cause))?;
         Ok(folder)

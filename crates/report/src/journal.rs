@@ -4,12 +4,13 @@
 //! written to its end has no newline, or a wrong sum: [`Journal::resume`] drops it.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use branchwise_generate::UnitReport;
+use branchwise_tools::{append_ordinary, read_ordinary};
 use serde::{Deserialize, Serialize};
 
 use crate::suite::SuiteError;
@@ -165,7 +166,7 @@ impl Journal {
     }
 
     fn open(path: PathBuf, length: u64) -> Result<Self, SuiteError> {
-        let opened = OpenOptions::new().append(true).create(true).open(&path);
+        let opened = append_ordinary(&path);
         let cut = opened.and_then(|file| file.set_len(length).map(|()| file));
         let file = cut.map_err(|cause| SuiteError::cannot_write(&path, &cause))?;
         Ok(Journal { path, file, length, synced: Instant::now() })
@@ -211,7 +212,7 @@ impl Drop for Journal {
 }
 
 fn read(path: &Path) -> Result<Recovered, SuiteError> {
-    match fs::read(path) {
+    match read_ordinary(path, u64::MAX) {
         Ok(bytes) => Ok(recovered(&bytes)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Recovered::default()),
         Err(cause) => Err(SuiteError::cannot_read(path, &cause)),

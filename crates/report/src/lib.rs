@@ -27,7 +27,7 @@ pub use file_report::{FileReport, LinkedSource, Totals, keeps_state};
 pub use journal::{Entry, Fingerprint, JOURNAL, Journal, Key, Recovered};
 pub use results::{results, sandbox_results};
 pub use standing::place_of;
-pub use suite::{EmitFormat, Origin, SuiteError, WrittenSuite, write_suite};
+pub use suite::{EmitFormat, Origin, SuiteError, WrittenSuite, link_in, write_suite};
 pub use suite_data::{StoredFile, StoredFunction, StoredTest, Suite};
 pub use terminal::{ProgressView, Style, TableTime, summary};
 pub use whole::remove_unfinished;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use branchwise_results::{DETAILS, Details, Folder, INDEX, Pieces, Report, is_details_path, sha256};
+use branchwise_tools::make_folder;
 
 use crate::suite::SuiteError;
 use crate::whole::{Staged, stage, sync_names};
@@ -39,7 +40,7 @@ impl StagedReport {
         let pieces = Pieces::of(report).map_err(unwritable)?;
         let text = serde_json::to_string_pretty(&pieces.index).map_err(unwritable)?;
         let details = folder.join(DETAILS);
-        fs::create_dir_all(&details).map_err(|cause| SuiteError::cannot_write(&details, &cause))?;
+        make_folder(&details).map_err(|cause| SuiteError::cannot_write(&details, &cause))?;
         let outdated = outdated(folder, &pieces.details);
         let details = pieces.details.iter().map(|file| stage(folder.join(&file.path), &file.text));
         let details = details.collect::<Result<Vec<_>, _>>()?;

@@ -9,7 +9,7 @@ use branchwise_results::Heading;
 use crate::file_report::FileReport;
 
 /// The folder for a lesser result, inside that of the fuller one.
-const LESSER: &str = "partial";
+pub(crate) const LESSER: &str = "partial";
 
 /// A function by the file it is in and its name.
 type Function = (String, String);

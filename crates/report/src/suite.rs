@@ -6,11 +6,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use branchwise_results::Report;
+use branchwise_results::{DETAILS, Report};
 
 use crate::emit::{EmittedFile, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest};
 use crate::file_report::FileReport;
+use crate::journal::JOURNAL;
 use crate::published::StagedReport;
+use crate::standing::LESSER;
 use crate::suite_data::Suite;
 use crate::whole::{Staged, stage};
 
@@ -84,6 +86,13 @@ pub struct Origin<'a> {
     pub instances: &'a [String],
     /// Functions that act on the world and yet ran.
     pub allow_calls: &'a [String],
+}
+
+/// Returns a link at one of the places in `folder` to which results are written: it may lead to anybody's files.
+pub fn link_in(folder: &Path) -> Option<PathBuf> {
+    let lesser = folder.join(LESSER);
+    let places = [folder.join(JOURNAL), folder.join(DETAILS), lesser.join(DETAILS), lesser];
+    places.into_iter().find(|place| place.is_symlink())
 }
 
 /// Writes everything into `folder`, which is made where it does not exist. Every file appears whole, and none before all are

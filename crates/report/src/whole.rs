@@ -57,7 +57,10 @@ pub(crate) fn sync_names(folder: &Path) {
 /// Removes the unfinished files of a run that was killed while it wrote. Nobody else may be writing to the folder.
 pub fn remove_unfinished(folder: &Path) {
     remove_unfinished_in(folder);
-    remove_unfinished_in(&folder.join(DETAILS));
+    let details = folder.join(DETAILS);
+    if !details.is_symlink() {
+        remove_unfinished_in(&details);
+    }
 }
 
 fn remove_unfinished_in(folder: &Path) {

@@ -19,7 +19,7 @@ const ALLOWED: [(&str, &[&str]); 15] = [
     ("symbolic", &["program", "constraints"]),
     ("replay", &["tools", "program", "confine"]),
     ("generate", &["program", "goals", "search", "constraints", "facts", "induction", "symbolic", "replay"]),
-    ("report", &["program", "goals", "replay", "generate", "results"]),
+    ("report", &["tools", "program", "goals", "replay", "generate", "results"]),
     ("cli", &["tools", "program", "goals", "constraints", "replay", "frontend", "generate", "results", "report"]),
 ];
 

@@ -339,6 +339,40 @@ pub fn a_folder_that_cannot_be_written_is_named_before_the_search() {
     }
 }
 
+pub fn nothing_is_written_through_links_in_the_folder() {
+    let place = Place::new(&[("quick.c", QUICK), ("victim", "canary")]);
+    let link = |target: &str, name: &str| {
+        fs::create_dir_all(place.path("real")).expect("a writable folder");
+        std::os::unix::fs::symlink(place.path(target), place.path("real").join(name)).expect("a writable folder");
+    };
+    fs::create_dir(place.path("elsewhere")).expect("a writable folder");
+    std::os::unix::fs::symlink(place.path("real"), place.path("out")).expect("a writable folder");
+    let untouched = || {
+        assert_eq!(fs::read_to_string(place.path("victim")).expect("it is there"), "canary");
+        assert_eq!(fs::read_dir(place.path("elsewhere")).expect("it is there").count(), 0);
+    };
+    let run = || place.run(&["quick.c", "--function", "f1", "--out", "out"]);
+    for (target, name) in
+        [("victim", "journal.jsonl"), ("new", "journal.jsonl"), ("elsewhere", "partial"), ("elsewhere", "report")]
+    {
+        link(target, name);
+        let output = run();
+        assert_eq!(output.status.code(), Some(3), "{name}: {}", errors(&output));
+        let said = errors(&output);
+        assert!(said.starts_with(&format!("Error: out/{name} is a link")) && said.contains("\nHint: "), "{said}");
+        untouched();
+        assert!(!place.path("new").exists());
+        fs::remove_file(place.path("real").join(name)).expect("it is still a link");
+    }
+    for name in ["report.json", "suite.json", "quick_test.c"] {
+        link("victim", name);
+    }
+    let output = run();
+    assert_eq!(output.status.code(), Some(0), "the folder itself may be a link: {}", errors(&output));
+    untouched();
+    assert!(!place.path("real/suite.json").is_symlink());
+}
+
 pub fn a_run_that_fails_leaves_no_folder() {
     let place = Place::new(&[("quick.c", QUICK)]);
     let output = place.run(&["quick.c", "--function", "nobody", "--out", "out"]);

@@ -198,6 +198,7 @@ fn named_tests() -> Vec<Trial> {
             what_was_found_under_other_conditions_is_not_used
             two_runs_on_one_folder_do_not_mix
             a_folder_that_cannot_be_written_is_named_before_the_search
+            nothing_is_written_through_links_in_the_folder
             a_run_that_fails_leaves_no_folder
             one_signal_ends_the_search_and_a_second_ends_sooner
             a_lesser_result_goes_beside_a_fuller_one
