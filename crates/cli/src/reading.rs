@@ -1,9 +1,10 @@
 //! How the user's files are read: which flags are used, and what the compiler may take.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
-use branchwise_frontend::{Harm, check_flags};
+use branchwise_frontend::{Harm, RefusedFlag, check_flags};
 use branchwise_replay::Layers;
 use branchwise_tools::ToolRules;
 use clap::Args;
@@ -40,12 +41,17 @@ impl ReadArguments {
         }
         let checked = check_flags(&file.flags);
         if let Some(refused) = checked.obstacle() {
-            let error = CliError::input(format!("{} is not read: {refused}", file.path.display()));
-            return Err(error.with_hint("remove the flag, or give --trust-flags if you trust whoever wrote it"));
+            return Err(not_read(&file.path, refused));
         }
         checked.refused.into_iter().for_each(|refused| *notes.files.entry(refused.flag).or_default() += 1);
         Ok(SourceFile { flags: checked.kept, ..file })
     }
+}
+
+/// The error for a file that has a flag without which it cannot be read.
+pub fn not_read(path: &Path, refused: &RefusedFlag) -> CliError {
+    let error = CliError::input(format!("{} is not read: {refused}", path.display()));
+    error.with_hint("remove the flag, or give --trust-flags if you trust whoever wrote it")
 }
 
 /// Flags that are not used, with the number of files that have them.

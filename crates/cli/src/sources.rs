@@ -7,7 +7,7 @@ use branchwise_program::map::Language;
 
 use crate::arguments::GenerateArguments;
 use crate::error::CliError;
-use crate::reading::{FlagNotes, ReadArguments};
+use crate::reading::{FlagNotes, ReadArguments, not_read};
 
 /// A C file and the flags it is compiled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +72,7 @@ impl Sources {
                 self.files.push(SourceFile { path: path.to_owned(), flags });
             }
             Recipe::Other { language } => self.notes.push(format!("{name} is left out: it is {language}")),
+            Recipe::Refused(refused) => self.failures.push(not_read(path, refused)),
             Recipe::Unusable { why } => {
                 let error = CliError::input(format!("the flags of {name} are not known: {why}"));
                 self.failures.push(error.with_hint("build the project first, or give the flags after -- without -p"));
@@ -86,7 +87,7 @@ fn of_files(files: &[PathBuf], flags: &[String]) -> Sources {
 }
 
 fn of_project(folder: &Path, arguments: &GenerateArguments) -> Result<Sources, CliError> {
-    let database = CompileCommands::read(folder)
+    let database = CompileCommands::read(folder, arguments.reading.trust_flags)
         .map_err(|error| CliError::input(error.message.clone()).with_hint(error.hint.clone()))?;
     let mut sources = Sources { notes: database.notes.clone(), ..Sources::default() };
     for path in &arguments.files {

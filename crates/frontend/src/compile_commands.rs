@@ -9,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use crate::flags::{Harm, RefusedFlag};
+
 /// The usual name of the file.
 const FILE_NAME: &str = "compile_commands.json";
 
@@ -39,6 +41,8 @@ pub enum Recipe {
     Other { language: String },
     /// Why the flags cannot be known.
     Unusable { why: String },
+    /// It may mean something else without this flag, and nobody vouches for it.
+    Refused(RefusedFlag),
 }
 
 /// The database cannot be used at all.
@@ -57,11 +61,12 @@ impl fmt::Display for CompileCommandsError {
 impl std::error::Error for CompileCommandsError {}
 
 impl CompileCommands {
-    /// Reads the database in a folder; `place` may also be the file itself.
-    pub fn read(place: &Path) -> Result<Self, CompileCommandsError> {
+    /// Reads the database in a folder; `place` may also be the file itself. The files with flags that it names are read if
+    /// `trusted`.
+    pub fn read(place: &Path, trusted: bool) -> Result<Self, CompileCommandsError> {
         let path = if place.is_dir() || !place.exists() { place.join(FILE_NAME) } else { place.to_owned() };
         let error = |message: String, hint: &str| CompileCommandsError { message, hint: hint.to_owned() };
-        let text = std::fs::read(&path)
+        let text = branchwise_tools::read_limited(&path, MOST_BYTES)
             .map_err(|cause| error(format!("cannot read {}: {cause}", path.display()), HOW_TO_GET_ONE))?;
         let json: Json = serde_json::from_slice(&text).map_err(|cause| {
             error(format!("{} is not valid JSON: {cause}", path.display()), "let the build write it again")
@@ -73,13 +78,13 @@ impl CompileCommands {
             return Err(error(format!("{} has no entries", path.display()), HOW_TO_GET_ONE));
         }
         let folder = absolute(path.parent().unwrap_or(Path::new(".")), &current_folder());
-        Ok(CompileCommands::of_entries(&entries, &folder, &path))
+        Ok(CompileCommands::of_entries(&entries, &folder, &path, trusted))
     }
 
-    fn of_entries(entries: &[Json], folder: &Path, path: &Path) -> Self {
+    fn of_entries(entries: &[Json], folder: &Path, path: &Path, trusted: bool) -> Self {
         let mut database = CompileCommands { commands: Vec::new(), notes: Vec::new(), known: HashMap::new() };
         for (index, entry) in entries.iter().enumerate() {
-            match command(entry, folder) {
+            match command(entry, folder, trusted) {
                 Ok(command) => database.add(command),
                 Err(what) => {
                     database.notes.push(format!("{}: entry {} is left out: {what}", path.display(), index + 1));
@@ -108,10 +113,13 @@ impl CompileCommands {
     }
 }
 
+/// Larger databases are no databases.
+const MOST_BYTES: u64 = 1 << 30;
+
 const HOW_TO_GET_ONE: &str = "name the folder with compile_commands.json (CMake writes it with \
                               -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, other builds under `bear -- make`)";
 
-fn command(entry: &Json, folder: &Path) -> Result<CompileCommand, String> {
+fn command(entry: &Json, folder: &Path, trusted: bool) -> Result<CompileCommand, String> {
     let text = |key: &str| entry[key].as_str();
     let file = text("file").ok_or("it has no \"file\"")?;
     let directory = absolute(Path::new(text("directory").unwrap_or(".")), folder);
@@ -124,9 +132,13 @@ fn command(entry: &Json, folder: &Path) -> Result<CompileCommand, String> {
         _ => return Err("it has neither \"arguments\" nor \"command\"".to_owned()),
     };
     let path = absolute(Path::new(file), &directory);
-    let recipe = match command_line::with_response_files(arguments, &directory) {
-        Ok(arguments) => command_line::recipe(&arguments, &path, &directory),
-        Err(why) => Recipe::Unusable { why },
+    let refused = arguments.iter().find(|word| !trusted && command_line::is_response_file(word)).cloned();
+    let recipe = match refused {
+        Some(flag) => Recipe::Refused(RefusedFlag { flag, harm: Harm::LoadsCode }),
+        None => match command_line::with_response_files(arguments, &directory) {
+            Ok(arguments) => command_line::recipe(&arguments, &path, &directory),
+            Err(why) => Recipe::Unusable { why },
+        },
     };
     Ok(CompileCommand { file: path, recipe })
 }
@@ -161,7 +173,7 @@ mod tests {
 
     fn of(entries: Json) -> CompileCommands {
         let entries = entries.as_array().expect("a list").clone();
-        CompileCommands::of_entries(&entries, Path::new("/build"), Path::new("/build/compile_commands.json"))
+        CompileCommands::of_entries(&entries, Path::new("/build"), Path::new("/build/compile_commands.json"), true)
     }
 
     fn c(file: &str, flags: &[&str]) -> CompileCommand {

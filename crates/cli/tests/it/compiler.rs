@@ -256,3 +256,26 @@ pub fn links_that_a_compiler_leaves_are_not_followed() {
     let mode = fs::metadata(folder.path().join("mode")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
 }
+
+pub fn files_with_flags_are_refused() {
+    let commands = |name: &str| {
+        format!(r#"[{{"directory": ".", "file": "good.c", "arguments": ["cc", "@{name}", "-c", "good.c"]}}]"#)
+    };
+    let folder = scene(&[("flags", "-DX"), ("compile_commands.json", &commands("/dev/zero"))]);
+    let generate = |more: &[&str]| {
+        let arguments = ["generate", "-p", ".", "--steps", "100"].iter().chain(more).copied().collect::<Vec<_>>();
+        let output = branchwise(folder.path(), &arguments);
+        (output.status.code(), errors(&output))
+    };
+    let (status, said) = generate(&[]);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("the flag '@/dev/zero' is refused") && said.contains("--trust-flags"), "{said}");
+    let (status, said) = generate(&["--trust-flags"]);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("cannot read its response file /dev/zero"), "{said}");
+    fs::write(folder.path().join("compile_commands.json"), commands("flags")).unwrap();
+    let (status, said) = generate(&[]);
+    assert_eq!(status, Some(3), "{said}");
+    let (status, said) = generate(&["--trust-flags"]);
+    assert_eq!(status, Some(0), "{said}");
+}

@@ -109,6 +109,7 @@ fn named_tests() -> Vec<Trial> {
             a_stored_suite_is_no_more_trusted
             a_compiler_that_was_taken_over_reaches_nothing
             links_that_a_compiler_leaves_are_not_followed
+            files_with_flags_are_refused
         }
         completeness {
             criteria_are_complete_or_name_what_is_open

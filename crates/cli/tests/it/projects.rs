@@ -141,7 +141,7 @@ pub fn a_project_is_read_from_its_compile_commands() {
     ];
     let project = Project::with_commands(&files, &commands);
     std::fs::create_dir(project.folder.path().join("build")).expect("a writable folder");
-    project.check(&["-p", "."], expect![[r#"
+    project.check(&["-p", ".", "--trust-flags"], expect![[r#"
         "src/second.c" "second": 2 of 2
         "first.c" "helper": 2 of 2
         "first.c" "first": 6 of 6

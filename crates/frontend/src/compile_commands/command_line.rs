@@ -9,6 +9,10 @@ use crate::language_of;
 
 /// Response files may name response files, but not without end.
 const MOST_NESTED: usize = 8;
+/// The most that one of them may hold.
+const MOST_BYTES: u64 = 4 << 20;
+/// The most words that a command may have with them.
+const MOST_WORDS: usize = 1 << 20;
 
 /// Options whose value is the next word, and is a path.
 const PATH_OPTIONS: &[&str] = &[
@@ -102,6 +106,9 @@ pub(super) fn with_response_files(arguments: Vec<String>, directory: &Path) -> R
         }
         let mut next = Vec::new();
         for argument in expanded {
+            if next.len() > MOST_WORDS {
+                return Err("its response files hold too many words".to_owned());
+            }
             match argument.strip_prefix('@').filter(|name| !name.is_empty()) {
                 Some(name) => next.extend(response_file(&absolute(Path::new(name), directory))?),
                 None => next.push(argument),
@@ -112,13 +119,15 @@ pub(super) fn with_response_files(arguments: Vec<String>, directory: &Path) -> R
     Err("its response files name each other without end".to_owned())
 }
 
-fn is_response_file(argument: &str) -> bool {
+/// Whether a word stands for the words in a file.
+pub(super) fn is_response_file(argument: &str) -> bool {
     argument.len() > 1 && argument.starts_with('@')
 }
 
 fn response_file(path: &Path) -> Result<Vec<String>, String> {
-    let text = std::fs::read_to_string(path);
-    text.map(|text| words(&text)).map_err(|cause| format!("cannot read its response file {}: {cause}", path.display()))
+    let text = branchwise_tools::read_limited(path, MOST_BYTES);
+    text.map(|text| words(&String::from_utf8_lossy(&text)))
+        .map_err(|cause| format!("cannot read its response file {}: {cause}", path.display()))
 }
 
 /// What the arguments of a compiler say about one of the files that they name.
