@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, c_long, c_ulong};
 use seccompiler::BpfProgram;
@@ -53,6 +54,31 @@ impl Started {
             while libc::waitid(libc::P_PID, process, &raw mut info, libc::WEXITED | libc::WNOWAIT) != 0
                 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
             {}
+        }
+    }
+
+    /// Waits for its end, but no longer than this. Returns whether it has ended.
+    pub fn ends_within(&self, time: Duration) -> bool {
+        let begin = Instant::now();
+        while self.is_running() {
+            if begin.elapsed() > time {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    fn is_running(&self) -> bool {
+        if self.status.is_some() {
+            return false;
+        }
+        // SAFETY: the pointer is to a variable that lives until the call returns.
+        unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+            let asked = libc::waitid(libc::P_PID, self.process.unsigned_abs(), &raw mut info, flags);
+            asked == 0 && info.si_pid() == 0
         }
     }
 

@@ -151,14 +151,13 @@ impl Batch {
             Purpose::State(Filling::One) => FLAG_DETAILS | FLAG_STATE,
             Purpose::State(Filling::Other) => FLAG_DETAILS | FLAG_STATE | FLAG_OTHER_FILLING,
         };
-        let state_bytes = if flags & FLAG_STATE != 0 { STATE_BYTES } else { 0 };
         let header: [u64; HEADER_WORDS] = [
             MAGIC,
             flags,
             limits.milliseconds.max(1),
             limits.memory_megabytes << 20,
             limits.log_entries as u64,
-            self.output_bytes + state_bytes,
+            self.room_for_outputs(purpose),
             REGION_BASE,
             self.region_bytes,
             self.object_count,
@@ -169,6 +168,21 @@ impl Batch {
             place.copy_from_slice(&word.to_le_bytes());
         }
         &self.words
+    }
+
+    /// Returns the most that the answer to it may say.
+    pub fn bounds(&self, limits: &Limits, purpose: Purpose) -> Bounds {
+        Bounds {
+            tests: self.placements.len() as u64,
+            groups: self.group_count,
+            log_entries: limits.log_entries as u64,
+            output_words: self.room_for_outputs(purpose) / 8,
+        }
+    }
+
+    fn room_for_outputs(&self, purpose: Purpose) -> u64 {
+        let shows_state = matches!(purpose, Purpose::State(_));
+        self.output_bytes + if shows_state { STATE_BYTES } else { 0 }
     }
 
     pub fn placements(&self) -> &[Placement] {
@@ -284,10 +298,22 @@ pub(crate) enum RawPlace {
     Stream(u64),
 }
 
-pub(crate) fn read_answer(from: &mut impl Read) -> Result<Answer, ReplayError> {
+/// The most that the native side answers to a batch. What runs before its first instruction may say anything.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub tests: u64,
+    pub groups: u64,
+    /// Entries of the log of one test.
+    pub log_entries: u64,
+    /// Words of the outputs of one test.
+    pub output_words: u64,
+}
+
+/// Reads the next item; an error if a test says more than `bounds` allow.
+pub(crate) fn read_answer(from: &mut impl Read, bounds: &Bounds) -> Result<Answer, ReplayError> {
     let Some(tag) = read_words::<1>(from) else { return Ok(Answer::Died) };
     match tag {
-        [1] => Ok(read_test(from).map_or(Answer::Died, Answer::Test)),
+        [1] => Ok(read_test(from, bounds)?.map_or(Answer::Died, Answer::Test)),
         [2] => Ok(read_words(from).map_or(Answer::Died, |[found]| Answer::Group(found))),
         [3] => Ok(Answer::End),
         [4] => Err(ReplayError::Harness {
@@ -313,10 +339,14 @@ fn failure_text(why: u64) -> &'static str {
     }
 }
 
-fn read_test(from: &mut impl Read) -> Option<RawResult> {
-    let [end, detail, truncated, log_count, output_words] = read_words(from)?;
-    let log = read_bytes(from, log_count.checked_mul(16)?)?;
-    let outputs = read_bytes(from, output_words.checked_mul(8)?)?;
+/// Returns `None` if the answer stops in the middle.
+fn read_test(from: &mut impl Read, bounds: &Bounds) -> Result<Option<RawResult>, ReplayError> {
+    let Some([end, detail, truncated, log_count, output_words]) = read_words(from) else { return Ok(None) };
+    if log_count > bounds.log_entries || output_words > bounds.output_words {
+        return Err(out_of_step());
+    }
+    let Some(log) = read_bytes(from, log_count * 16) else { return Ok(None) };
+    let Some(outputs) = read_bytes(from, output_words * 8) else { return Ok(None) };
     let end = match end {
         0 => NativeEnd::Returned,
         1 => NativeEnd::Exited(detail as i32),
@@ -325,7 +355,12 @@ fn read_test(from: &mut impl Read) -> Option<RawResult> {
         _ => NativeEnd::TimeLimit,
     };
     let log = log.chunks_exact(16).map(read_entry).collect();
-    Some(RawResult { end, truncated: truncated != 0, log, outputs: read_outputs(&outputs) })
+    Ok(Some(RawResult { end, truncated: truncated != 0, log, outputs: read_outputs(&outputs) }))
+}
+
+/// An answer that no harness gives.
+pub(crate) fn out_of_step() -> ReplayError {
+    ReplayError::Harness { message: "its answers do not match the tests".to_string() }
 }
 
 fn read_entry(bytes: &[u8]) -> RawEntry {

@@ -10,7 +10,7 @@ use branchwise_program::types::TypeTable;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 use tempfile::TempDir;
 
-use crate::batch::{Answer, Batch, Counters, Filling, Purpose, RawResult};
+use crate::batch::{Answer, Batch, Counters, Filling, Purpose, RawResult, out_of_step};
 use crate::case::{Blob, NativeEnd, Observation, State, TestCase};
 use crate::compile::{Executables, build_executables, is_sanitized, plain_name, write};
 use crate::coverage::{Coverage, measure_profile};
@@ -46,6 +46,9 @@ impl Default for Limits {
     }
 }
 
+/// A test may stop the process that runs it, but hardly again and again: each time costs seconds.
+const MOST_SILENCES: u32 = 3;
+
 /// A translation unit compiled for replay; lives in a temporary folder that goes with the last that uses it.
 #[derive(Debug)]
 pub struct Harness {
@@ -63,6 +66,8 @@ pub struct Harness {
     callables: u32,
     pub(crate) shapes: Shapes,
     pub(crate) batches: u64,
+    /// How many processes did not answer in time.
+    silences: u32,
     pub(crate) sanitizer: Arc<Sanitizer>,
     pub(crate) counting: Arc<OnceLock<Result<PathBuf, String>>>,
     /// For the batches of this one; inside `folder`.
@@ -112,6 +117,7 @@ impl Harness {
             callables: sources.map.callables.len() as u32,
             shapes: Shapes::default(),
             batches: 0,
+            silences: 0,
             sanitizer: Arc::new(Sanitizer::new(sources, drivers)),
             counting: Arc::default(),
             own: own_folder(&folder)?,
@@ -153,6 +159,7 @@ impl Harness {
             callables: self.callables,
             shapes: Shapes::default(),
             batches: 0,
+            silences: 0,
             sanitizer: Arc::clone(&self.sanitizer),
             counting: Arc::clone(&self.counting),
             own: own_folder(&self.folder)?,
@@ -363,11 +370,22 @@ impl Harness {
             }
         }
         // The unit can do that, with kill(getppid(), …): it counts as the end of that test.
-        let signal = process.signal_of_death()?;
+        let signal = self.signal_of_death(&mut process)?;
         let Some(case) = cases.get(observations.len()) else { return Ok(()) };
         let raw = RawResult { end: NativeEnd::Signal(signal), truncated: true, log: Vec::new(), outputs: Vec::new() };
         observations.push(self.observation(case, &Default::default(), raw));
         Ok(())
+    }
+
+    /// The same as [`Process::signal_of_death`]; an error if too many processes did not answer in time.
+    pub(crate) fn signal_of_death(&mut self, process: &mut Process) -> Result<i32, ReplayError> {
+        let signal = process.signal_of_death()?;
+        self.silences += u32::from(process.is_silenced());
+        if !process.is_silenced() || self.silences < MOST_SILENCES {
+            return Ok(signal);
+        }
+        let message = "it does not answer in time (does code of the file run before its tests?)".to_string();
+        Err(ReplayError::Harness { message })
     }
 
     fn profile(&mut self, mut batch: Batch, purpose: Purpose) -> Result<Profiled, ReplayError> {
@@ -432,7 +450,7 @@ impl Harness {
             _ => self.limits,
         };
         write(&file, batch.finish(&limits, purpose))?;
-        Ok(Written { file, prefix, milliseconds: limits.milliseconds })
+        Ok(Written { file, prefix, milliseconds: limits.milliseconds, bounds: batch.bounds(&limits, purpose) })
     }
 }
 
@@ -478,10 +496,6 @@ fn record_of(symbol: &str, internal: bool, language: Language) -> u64 {
         true => md5::low_64_bits(format!("{};{symbol}", plain_name(language)).as_bytes()),
         false => md5::low_64_bits(symbol.as_bytes()),
     }
-}
-
-fn out_of_step() -> ReplayError {
-    ReplayError::Harness { message: "its answers do not match the tests".to_string() }
 }
 
 /// What a batch left for llvm-profdata.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use branchwise_confine::{Confinement, Files, Guard, Launch, Layers, Started, TestDomain};
 
-use crate::batch::{Answer, read_answer};
+use crate::batch::{Answer, Bounds, out_of_step, read_answer};
 use crate::harness::{Harness, RESULTS, WORK};
 use crate::{Limits, ReplayError};
 
@@ -19,6 +19,10 @@ const FILE_BYTES: u64 = 64 << 20;
 const WATCH_MILLISECONDS: i32 = 50;
 /// What the harness may take for itself before and between tests.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for each test, on average.
+const BETWEEN_TESTS: Duration = Duration::from_secs(1);
+/// How long a process may take to end that has closed its answers.
+const END: Duration = Duration::from_secs(5);
 /// The least memory that tests may use together where no limit of address space can be set.
 const WATCHED_MEGABYTES: u64 = 1024;
 
@@ -30,6 +34,20 @@ pub(crate) struct Written {
     pub prefix: PathBuf,
     /// The limit of each test.
     pub milliseconds: u64,
+    pub bounds: Bounds,
+}
+
+impl Written {
+    /// Returns how long one test may take by the clock.
+    fn longest_test(&self) -> Duration {
+        Duration::from_millis(3 * self.milliseconds)
+    }
+
+    /// Returns how long all of it may take.
+    fn longest(&self) -> Duration {
+        let items = u32::try_from(self.bounds.tests + self.bounds.groups).unwrap_or(u32::MAX);
+        (self.longest_test() + BETWEEN_TESTS).saturating_mul(items).saturating_add(2 * PATIENCE)
+    }
 }
 
 /// The builds that need more than others.
@@ -79,6 +97,12 @@ pub(crate) struct Process {
     answers: BufReader<Answers>,
     pub prefix: PathBuf,
     started: bool,
+    /// What it may still answer.
+    left: Bounds,
+    /// How long one answer may take.
+    longest_answer: Duration,
+    /// Until when all answers must be there.
+    deadline: Instant,
 }
 
 impl Process {
@@ -106,22 +130,48 @@ impl Process {
         };
         let (child, output) = confinement.start(&launch).map_err(ReplayError::io(doing()))?;
         let guard = guard(&harness.limits, child.id(), work);
-        let longest_silence = Duration::from_millis(3 * written.milliseconds) + PATIENCE;
-        let answers = Answers { child, output, guard, longest_silence, silenced: false };
-        let answers = BufReader::with_capacity(1 << 16, answers);
-        Ok(Process { answers, prefix: written.prefix, started: false })
+        let deadline = Instant::now() + written.longest();
+        let answers = Answers { child, output, guard, deadline, silenced: false };
+        Ok(Process {
+            answers: BufReader::with_capacity(1 << 16, answers),
+            longest_answer: written.longest_test() + PATIENCE,
+            left: written.bounds,
+            prefix: written.prefix,
+            started: false,
+            deadline,
+        })
     }
 
+    /// Returns its next answer; an error if it is not one that this batch can have.
     pub(crate) fn next(&mut self) -> Result<Answer, ReplayError> {
-        let answer = read_answer(&mut self.answers)?;
-        self.started |= matches!(answer, Answer::Started);
-        Ok(answer)
+        self.answers.get_mut().deadline = self.deadline.min(Instant::now() + self.longest_answer);
+        let answer = read_answer(&mut self.answers, &self.left)?;
+        let left = match &answer {
+            Answer::Started if self.started => None,
+            Answer::Started => {
+                self.started = true;
+                Some(0)
+            }
+            Answer::Test(_) => count_down(&mut self.left.tests),
+            Answer::Group(_) => count_down(&mut self.left.groups),
+            Answer::End | Answer::Died => Some(0),
+        };
+        left.map(|_| answer).ok_or_else(out_of_step)
+    }
+
+    /// Whether it was ended because it did not answer in time.
+    pub(crate) fn is_silenced(&self) -> bool {
+        self.answers.get_ref().silenced
     }
 
     /// After [`Answer::Died`]. An error unless a test can have done it.
     pub(crate) fn signal_of_death(&mut self) -> Result<i32, ReplayError> {
         use std::os::unix::process::ExitStatusExt;
         let answers = self.answers.get_mut();
+        if !answers.child.ends_within(END) {
+            answers.silenced = true;
+            answers.child.kill();
+        }
         let status = answers.child.wait().map_err(ReplayError::io("wait for the test harness"))?;
         match status.signal() {
             Some(signal) if self.started && signal != libc::SIGINT => Ok(signal),
@@ -132,6 +182,11 @@ impl Process {
             _ => Err(ReplayError::Harness { message: format!("it stopped early ({status})") }),
         }
     }
+}
+
+fn count_down(left: &mut u64) -> Option<u64> {
+    *left = left.checked_sub(1)?;
+    Some(*left)
 }
 
 fn arguments(written: &Written, work: &Path, tests: &TestDomain, build: &Build) -> Vec<OsString> {
@@ -183,7 +238,8 @@ struct Answers {
     child: Started,
     output: File,
     guard: Option<Guard>,
-    longest_silence: Duration,
+    /// Until when the next answer must be there as a whole.
+    deadline: Instant,
     silenced: bool,
 }
 
@@ -201,16 +257,18 @@ impl Answers {
 
 impl Read for Answers {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let begin = Instant::now();
-        while !self.is_ready()? {
+        loop {
+            if Instant::now() > self.deadline {
+                self.silenced = true;
+                self.child.kill();
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            if self.is_ready()? {
+                return self.output.read(to);
+            }
             if let Some(guard) = &self.guard {
                 guard.look();
             }
-            if begin.elapsed() > self.longest_silence {
-                self.silenced = true;
-                self.child.kill();
-            }
         }
-        self.output.read(to)
     }
 }

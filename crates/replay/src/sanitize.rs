@@ -153,7 +153,7 @@ impl Harness {
                 Answer::Started | Answer::Group(_) => {}
                 Answer::Test(raw) => break raw.end,
                 Answer::End => return Err(ReplayError::Harness { message: "it ran no test".to_string() }),
-                Answer::Died => break NativeEnd::Signal(process.signal_of_death()?),
+                Answer::Died => break NativeEnd::Signal(self.signal_of_death(&mut process)?),
             }
         };
         drop(process);

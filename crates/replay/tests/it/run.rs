@@ -371,3 +371,52 @@ fn cases_that_do_not_fit_are_refused() {
     dangling.pointers.push(PointerAt { at: 0, object: 0, offset: 0 });
     assert_eq!(refusal(vec![dangling]), "test case 0 does not fit: a pointer leads to object 0, but there are 0");
 }
+
+/// A function whose file runs `code` before everything else in the process, the dynamic loader's part excepted.
+fn with_code_before_all(code: &str, tests: i32) -> Result<Vec<Observation>, ReplayError> {
+    let (mut sample, types) = Sample::new(&format!(
+        "long write(int, const void *, unsigned long);
+         int close(int);
+         int usleep(unsigned);
+         static void first(int count, char **arguments, char **environment) {{
+             static long words[1 << 12], started = 5;
+             {code}
+         }}
+         __attribute__((section(\".preinit_array\"), used)) static void (*const entry)(int, char **, char **) = first;
+         int f(int a) {{ return a; }}"
+    ));
+    let f = sample.int_function("f", &types);
+    let cases: Vec<_> = (0..tests).map(|value| case(f, vec![int(value)], vec![])).collect();
+    sample.build().run(&cases)
+}
+
+#[test]
+fn forged_answers_are_not_believed() {
+    let endless = "for (;;) if (write(1, words, sizeof words) <= 0) break;";
+    let head = |words: &str| format!("write(1, &started, 8); long head[6] = {{{words}}}; write(1, head, sizeof head);");
+    for code in [
+        head("1, 0, 0, 0, 1l << 50, 0") + endless,
+        head("1, 0, 0, 0, 0, 1l << 50") + endless,
+        format!("write(1, &started, 8); for (int i = 0; i + 6 < 1 << 12; i += 6) words[i] = 1; {endless}"),
+        format!("for (int i = 0; i < 1 << 12; i++) words[i] = 5; {endless}"),
+        format!("write(1, &started, 8); for (int i = 0; i + 2 < 1 << 12; i += 2) words[i] = 2; {endless}"),
+    ] {
+        let begin = std::time::Instant::now();
+        let error = with_code_before_all(&code, 4).expect_err(&code).to_string();
+        assert!(error.contains("its answers do not match the tests"), "{code}: {error}");
+        assert!(begin.elapsed().as_secs() < 20, "{code}: {:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn answers_that_never_end_are_not_waited_for() {
+    let begin = std::time::Instant::now();
+    let drips = "write(1, &started, 8); long head[6] = {1, 0, 0, 0, 1l << 20, 0}; write(1, head, sizeof head);
+                 for (;;) { if (write(1, words, 1) <= 0) break; usleep(200000); }";
+    let seen = with_code_before_all(drips, 1).expect("it counts as the end of the test");
+    assert_eq!(seen[0].end, NativeEnd::Signal(9));
+    let hangs = "write(1, &started, 8); close(1); for (;;) usleep(200000);";
+    let error = with_code_before_all(hangs, 4).expect_err("nothing is answered").to_string();
+    assert!(error.contains("does not answer in time"), "{error}");
+    assert!(begin.elapsed().as_secs() < 100, "{:?}", begin.elapsed());
+}
