@@ -112,7 +112,7 @@ impl Workshop {
             CliError::our_fault(format!("the program of {} is inconsistent", file.display())).with_cause(error)
         })?;
         // Only now is it known that the file is not too large to be read.
-        let text = std::fs::read(file);
+        let text = branchwise_tools::read_limited(file, branchwise_tools::LARGEST_SOURCE);
         let text =
             text.map_err(|cause| CliError::input(format!("cannot read {}", file.display())).with_cause(cause))?;
         Ok(Loaded { program, linked, unit, sha256: branchwise_results::sha256(&text) })

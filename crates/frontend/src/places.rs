@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{Place, SourceFile, node_text};
 use branchwise_program::{FileId, IdVec};
+use branchwise_tools::{LARGEST_SOURCE, read_limited};
 use clang_sys::CXSourceLocation;
 
 use crate::clang::{self, Cursor};
@@ -42,7 +43,7 @@ impl Files {
     fn contents(&mut self, path: &Path) -> &mut Contents {
         if !self.contents.contains_key(path) {
             // A file that cannot be read any more only costs the texts.
-            let bytes = std::fs::read(path).unwrap_or_default();
+            let bytes = read_limited(path, LARGEST_SOURCE).unwrap_or_default();
             self.contents.insert(path.to_owned(), Contents { bytes, lines: Vec::new() });
         }
         self.contents.entry(path.to_owned()).or_default()

@@ -12,6 +12,8 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
+use crate::files::{LARGEST_SOURCE, read_limited};
+
 /// The environment variable that names the folder.
 pub const VARIABLE: &str = "BRANCHWISE_CACHE";
 
@@ -107,7 +109,7 @@ impl KeyBuilder {
 
     /// Adds the contents of a file; a file that cannot be read differs from every other one.
     pub fn with_file(self, path: &Path) -> KeyBuilder {
-        match fs::read(path) {
+        match read_limited(path, LARGEST_SOURCE) {
             Ok(bytes) => self.with("file").with(bytes),
             Err(error) => self.with("no file").with(path.as_os_str().as_encoded_bytes()).with(error.to_string()),
         }

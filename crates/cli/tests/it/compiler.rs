@@ -279,3 +279,15 @@ pub fn files_with_flags_are_refused() {
     let (status, said) = generate(&["--trust-flags"]);
     assert_eq!(status, Some(0), "{said}");
 }
+
+pub fn a_line_marker_may_name_a_device() {
+    let marked = |name: &str| format!("#line 1 \"{name}\"\nint f(int x) {{ if (x > 1) return 1; return 0; }}\n");
+    let folder = scene(&[("pipe.c", &marked("pipe")), ("zero.c", &marked("/dev/zero"))]);
+    make_pipe(&folder.path().join("pipe"));
+    for file in ["pipe.c", "zero.c"] {
+        let output =
+            branchwise(folder.path(), &["generate", file, "good.c", "--steps", "200", "--read-memory", "1024"]);
+        let table = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(table.contains("4 of 4 branch outcomes covered"), "{file}: {table}\n{}", errors(&output));
+    }
+}

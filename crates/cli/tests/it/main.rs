@@ -110,6 +110,7 @@ fn named_tests() -> Vec<Trial> {
             a_compiler_that_was_taken_over_reaches_nothing
             links_that_a_compiler_leaves_are_not_followed
             files_with_flags_are_refused
+            a_line_marker_may_name_a_device
         }
         completeness {
             criteria_are_complete_or_name_what_is_open
