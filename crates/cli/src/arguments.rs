@@ -39,8 +39,8 @@ pub enum Command {
 /// Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured
 /// with llvm-cov), how many are proven infeasible, and how many stay unknown.
 ///
-/// Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of
-/// Branchwise; 130 interrupted (what was found is kept).
+/// Exit status: 0 done; 1 less covered than --require asks, or a native run disagrees with a result; 2 wrong usage; 3 a
+/// file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
     /// C files to generate tests for [default: with -p, all C files of the project]

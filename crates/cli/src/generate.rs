@@ -16,7 +16,7 @@ use branchwise_results::{Report, Run};
 use crate::arguments::{ExternalSolver, GenerateArguments};
 use crate::config::Config;
 use crate::error::CliError;
-use crate::exit::Exit;
+use crate::exit::{Ending, Exit};
 use crate::how_made;
 use crate::interrupt::Interrupt;
 use crate::keeper::{Keeper, Opened};
@@ -359,13 +359,13 @@ fn exit(arguments: &GenerateArguments, files: &[FileReport], failures: &[CliErro
     let troubles = || functions().filter_map(|function| function.trouble.as_ref());
     let our_fault = troubles().any(|trouble| trouble.fault_of_ours);
     let unusable = troubles().any(|trouble| trouble.fault_of_input);
-    let worst = failures.iter().map(|failure| failure.kind.exit()).max();
-    match arguments.require {
-        _ if interrupted => Exit::Interrupted,
-        _ if our_fault => Exit::OurFault,
-        _ if worst.is_some() => worst.unwrap_or(Exit::InputUnusable),
-        _ if unusable => Exit::InputUnusable,
-        Some(required) if reached < required => Exit::RequirementMissed,
-        _ => Exit::Done,
-    }
+    let ending = Ending {
+        interrupted,
+        our_fault,
+        failed: failures.iter().map(|failure| failure.kind.exit()).max(),
+        unusable,
+        disagrees: files.iter().any(|file| !file.report.replay.disagreements.is_empty()),
+        missed: arguments.require.is_some_and(|required| reached < required),
+    };
+    ending.exit()
 }

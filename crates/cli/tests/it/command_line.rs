@@ -53,7 +53,7 @@ pub fn help_of_generate() {
 
             Prints a table: how many branch outcomes each function has, how many the tests cover (replayed natively and measured with llvm-cov), how many are proven infeasible, and how many stay unknown.
 
-            Exit status: 0 done; 1 less covered than --require asks; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
+            Exit status: 0 done; 1 less covered than --require asks, or a native run disagrees with a result; 2 wrong usage; 3 a file cannot be used; 4 a fault of Branchwise; 130 interrupted (what was found is kept).
 
             Usage: branchwise generate [OPTIONS] [FILE]... [-- <CLANG FLAGS>...]
 
