@@ -23,7 +23,7 @@ use crate::ctypes::Types;
 use crate::dataflow;
 use crate::derived::Derived;
 use crate::drivers::{self, Driven};
-use crate::functions::{Named, flattened, qualified, user_functions};
+use crate::functions::{Named, flattened, is_method, qualified, user_functions};
 use crate::hierarchy::hierarchy;
 use crate::inputs::{self, Globals, Mentions};
 use crate::instances::{self, Instance};
@@ -40,6 +40,7 @@ use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::{SyntaxId, SyntaxTree};
 use crate::taken_for::TakenFor;
+use crate::unmarked::Unmarked;
 use crate::usage::{Given, UsableConstructors, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
@@ -267,15 +268,24 @@ impl Job<'_> {
     }
 
     fn body<'u>(&self, function: &Named<'u>, original: Option<Cursor<'u>>, whole: BTreeSet<u32>) -> Option<Body<'u>> {
-        let mut tree = SyntaxTree::with_nodes_around(function.cursor, whole.clone())?;
+        let unmarked = Unmarked::of(function.cursor, &self.preprocessed);
+        // A function of nobody's text is no unit; what a method calls is of use for others.
+        if unmarked == Some(Unmarked::Defaulted) && !is_method(function.cursor.kind()) {
+            return None;
+        }
+        let read = |function: Cursor<'u>, whole: BTreeSet<u32>| match unmarked {
+            Some(_) => SyntaxTree::without_code(function),
+            None => SyntaxTree::with_nodes_around(function, whole),
+        };
+        let mut tree = read(function.cursor, whole.clone())?;
         if self.language == Language::Cpp {
             tree.note_constant_conditions(&self.preprocessed);
         }
         let original = original.and_then(|original| {
-            let copy = SyntaxTree::with_nodes_around(original, whole)?;
+            let copy = read(original, whole)?;
             tree.matches(&copy).then_some((original, copy))
         });
-        Some(Body { function: function.cursor, name: function.name.clone(), tree, original })
+        Some(Body { function: function.cursor, name: function.name.clone(), tree, original, unmarked })
     }
 
     /// Whether the text can stand behind the unit's.
@@ -357,6 +367,8 @@ struct Body<'u> {
     tree: SyntaxTree<'u>,
     /// The function and its tree in the original file, if they match.
     original: Option<(Cursor<'u>, SyntaxTree<'u>)>,
+    /// Then the trees hold nothing.
+    unmarked: Option<Unmarked>,
 }
 
 impl Body<'_> {
@@ -522,6 +534,10 @@ impl<'u> UnitBuilder<'_, 'u> {
             Language::C => BTreeSet::new(),
             Language::Cpp => self.callees.implicit(body.function, &body.tree),
         };
+        let implicit = match body.unmarked {
+            Some(_) => self.callees.anywhere_in(body.function),
+            None => implicit,
+        };
         let builder = Builder::new(&views, &plan, &mut self.files, &mut self.map.markers, &self.callees);
         let flow = builder.build(&body.name, start, end, implicit);
         let accesses = dataflow::accesses(body.function, &body.tree, &flow.owners, flow.cfg.entry);
@@ -576,7 +592,10 @@ impl<'u> UnitBuilder<'_, 'u> {
             types: &mut self.types,
             feeds: &mut self.map.feeds,
         };
-        let made = function.is_cpp().then(|| usage(function, shop)).transpose();
+        let made = match body.unmarked.and_then(Unmarked::why_untested) {
+            Some(why) => Err(NoDriver::Unwatched(why.to_owned())),
+            None => function.is_cpp().then(|| usage(function, shop)).transpose(),
+        };
         if let Ok(Some((_, _, result))) = &made {
             driven.result = *result;
         }

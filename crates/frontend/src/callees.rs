@@ -100,6 +100,24 @@ impl Callees {
         called
     }
 
+    /// What is called by name anywhere in a function, and what ends its objects.
+    pub fn anywhere_in(&self, function: Cursor<'_>) -> BTreeSet<String> {
+        let tree = SyntaxTree::of_function(function);
+        let mut called = tree.map(|tree| self.implicit(function, &tree)).unwrap_or_default();
+        let mut open = function.children();
+        while let Some(cursor) = open.pop() {
+            if cursor.kind() == CXCursor_CallExpr {
+                let named = self.of_call(cursor).into_iter().filter_map(|target| match target {
+                    Target::Named(name) => Some(name),
+                    Target::Anything => None,
+                });
+                called.extend(named);
+            }
+            open.extend(cursor.children());
+        }
+        called
+    }
+
     /// An instance is keyed by its template.
     fn key(&self, callee: Cursor<'_>) -> String {
         let key = callee.usr();

@@ -258,6 +258,11 @@ impl<'u> Cursor<'u> {
         unsafe { clang_CXXMethod_isDeleted(self.raw) != 0 }
     }
 
+    /// Of a method: `= default`, or made by the compiler.
+    pub fn is_defaulted(self) -> bool {
+        unsafe { clang_CXXMethod_isDefaulted(self.raw) != 0 }
+    }
+
     pub fn is_copy(self) -> bool {
         unsafe { clang_CXXConstructor_isCopyConstructor(self.raw) != 0 }
     }

@@ -43,6 +43,7 @@ mod stubs;
 mod syntax;
 mod taken_for;
 mod toolchain;
+mod unmarked;
 mod usage;
 mod worker;
 

@@ -114,6 +114,14 @@ impl<'u> SyntaxTree<'u> {
         Some(tree)
     }
 
+    /// A body of which nothing is known.
+    pub fn without_code(function: Cursor<'u>) -> Option<SyntaxTree<'u>> {
+        let cursor = *function.children().iter().rev().find(|child| child.is_statement())?;
+        let (start, end) = (file_offset(cursor.start()), file_offset(cursor.end()));
+        let nodes = vec![SyntaxNode { kind: Kind::Compound, start, end, children: Vec::new(), cursor }];
+        Some(SyntaxTree { nodes, around: BTreeSet::new(), added: 0 })
+    }
+
     pub const BODY: SyntaxId = SyntaxId(0);
 
     pub fn ids(&self) -> impl Iterator<Item = SyntaxId> + use<> {

@@ -50,7 +50,7 @@ pub(crate) struct Unreached {
 impl Unreached {
     pub fn of(function: &Function) -> Self {
         let lacking = match &function.driver {
-            Err(NoDriver::Lacking(why)) => Some(why.clone()),
+            Err(NoDriver::Lacking(why) | NoDriver::Unwatched(why)) => Some(why.clone()),
             Ok(_) | Err(NoDriver::Hidden(_)) => None,
         };
         Unreached { verdicts: BTreeMap::new(), lacking }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use branchwise_goals::{Criterion, Goal, Verdict, branch_goals};
-use branchwise_program::map::{Event, Map, MarkerKind, Place};
+use branchwise_program::map::{Event, Map, MarkerKind, NoDriver, Place};
 use branchwise_program::{FunctionId, MarkerId};
 use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, Observation, ReplayError, TestCase, absolute};
 
@@ -132,6 +132,9 @@ impl Comparison<'_> {
     }
 
     fn function(&mut self, function: FunctionId) {
+        if matches!(self.map.functions[function].driver, Err(NoDriver::Unwatched(_))) {
+            return;
+        }
         let mut outcomes: BTreeMap<Key, Outcomes> = BTreeMap::new();
         let never_run = self.map.never_run(function);
         for (goal, covered) in self.shown.outcomes.iter().filter(|(goal, _)| goal.function == function) {

@@ -162,6 +162,9 @@ impl<'a> Unit<'_, 'a> {
     ) -> Result<FunctionReport, Trouble> {
         let Subject { program, routes, .. } = self.place.subject;
         let trouble = self.without_driver(why.reason().to_owned());
+        if matches!(why, NoDriver::Unwatched(_)) {
+            return Err(trouble);
+        }
         let hosts = hosts::hosts(&program.map, routes, self.goals_of);
         if ledger.is_empty() && !trouble.fault_of_input {
             return Ok(FunctionReport { trouble: None, ..troubled(self.goals_of, ledger, trouble) });

@@ -305,11 +305,13 @@ pub enum NoDriver {
     Hidden(String),
     /// Others could, but no test can be written.
     Lacking(String),
+    /// It has conditions that no marker watches: they are no goals, and that is said.
+    Unwatched(String),
 }
 
 impl NoDriver {
     pub fn reason(&self) -> &str {
-        let (NoDriver::Hidden(reason) | NoDriver::Lacking(reason)) = self;
+        let (NoDriver::Hidden(reason) | NoDriver::Lacking(reason) | NoDriver::Unwatched(reason)) = self;
         reason
     }
 }

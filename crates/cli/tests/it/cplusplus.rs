@@ -293,3 +293,58 @@ pub fn pairs_of_evaluations_are_seen_around_operators() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("mcdc: complete: every goal is covered or infeasible"), "{text}");
 }
+
+const UNWATCHED: &str = "#include <coroutine>
+struct Task {
+    struct promise_type {
+        Task get_return_object() { return {}; }
+        std::suspend_never initial_suspend() { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_value(int) {}
+        void unhandled_exception() {}
+    };
+};
+Task task(int k) {
+    if (k == 3) co_return 1;
+    co_return 2;
+}
+consteval int limit(int k) { return k == 8 ? 1 : 0; }
+int main() { return limit(8); }
+";
+
+/// What has conditions and no goals is named with the reason.
+pub fn functions_without_markers_are_named() {
+    let (code, text) = run(UNWATCHED, &["generate", "unit.cpp", "--", "-std=c++20"]);
+    assert_eq!(code, Some(0), "{text}");
+    let open = text.split("Not covered:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    let open: Vec<&str> = open.lines().map(str::trim).collect();
+    expect![[r#"
+        task: a coroutine is not supported yet: nothing is known of its conditions
+        limit: a consteval function runs in the compiler only: no test can reach its conditions"#]]
+    .assert_eq(&open.join("\n"));
+    assert!(!text.contains("Disagreements"), "{text}");
+}
+
+const DEFAULTED: &str = "#include <compare>
+struct Point {
+    int x;
+    int y;
+    bool operator==(const Point &) const = default;
+    auto operator<=>(const Point &) const = default;
+};
+struct Size {
+    int width;
+    int height;
+    friend bool operator==(const Size &, const Size &) = default;
+};
+int points(const Point &left, const Point &right) { return left == right ? 1 : left < right ? 2 : 3; }
+int sizes(const Size &left, const Size &right) { return left == right ? 1 : 0; }
+";
+
+/// The compiler writes the conditions of a defaulted comparison: the text has none.
+pub fn defaulted_comparisons_have_no_goals() {
+    let (code, text) = run(DEFAULTED, &["generate", "unit.cpp", "--", "-std=c++20"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("6 of 6 branch outcomes covered (100 %)"), "{text}");
+    assert!(!text.contains("Disagreements"), "{text}");
+}

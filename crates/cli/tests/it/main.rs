@@ -121,6 +121,8 @@ fn named_tests() -> Vec<Trial> {
             a_verdict_says_for_which_view_it_speaks
             what_ends_a_program_of_cpp_is_a_finding_of_its_kind
             what_an_exception_puts_out_of_reach_is_a_finding
+            functions_without_markers_are_named
+            defaulted_comparisons_have_no_goals
             statements_behind_what_throws_are_not_covered_and_those_of_handlers_are
             pairs_of_evaluations_are_seen_around_operators
         }
