@@ -23,7 +23,7 @@ use crate::ctypes::Types;
 use crate::dataflow;
 use crate::derived::Derived;
 use crate::drivers::{self, Driven};
-use crate::functions::{Named, flattened, is_method, qualified, user_functions};
+use crate::functions::{Named, befriended_by, flattened, is_method, qualified, user_functions};
 use crate::hierarchy::hierarchy;
 use crate::inputs::{self, Globals, Mentions};
 use crate::instances::{self, Instance};
@@ -268,7 +268,7 @@ impl Job<'_> {
     }
 
     fn body<'u>(&self, function: &Named<'u>, original: Option<Cursor<'u>>, whole: BTreeSet<u32>) -> Option<Body<'u>> {
-        let unmarked = Unmarked::of(function.cursor, &self.preprocessed);
+        let unmarked = Unmarked::of(function, &self.preprocessed);
         // A function of nobody's text is no unit; what a method calls is of use for others.
         if unmarked == Some(Unmarked::Defaulted) && !is_method(function.cursor.kind()) {
             return None;
@@ -285,7 +285,14 @@ impl Job<'_> {
             let copy = read(original, whole)?;
             tree.matches(&copy).then_some((original, copy))
         });
-        Some(Body { function: function.cursor, name: function.name.clone(), tree, original, unmarked })
+        Some(Body {
+            function: function.cursor,
+            name: function.name.clone(),
+            tree,
+            original,
+            unmarked,
+            is_kept: function.keeper.is_some(),
+        })
     }
 
     /// Whether the text can stand behind the unit's.
@@ -332,11 +339,13 @@ fn complaint(message: &str) -> String {
     message.split_once(" error: ").map_or(message, |(_, text)| text).trim_end_matches('.').to_owned()
 }
 
-fn dialect(language: Language, function: Cursor<'_>, text: &str) -> Dialect {
+fn dialect(language: Language, function: Cursor<'_>, is_kept: bool, text: &str) -> Dialect {
     let start = clang::file_offset(function.start()) as usize;
     let name = clang::file_offset(function.location()) as usize;
     match language {
         Language::C => Dialect::C,
+        // What it gives may be a constant.
+        Language::Cpp if is_kept => Dialect::Constexpr,
         Language::Cpp if text.get(start..name).is_some_and(|head| head.contains("constexpr")) => Dialect::Constexpr,
         Language::Cpp => Dialect::Cpp,
     }
@@ -345,7 +354,10 @@ fn dialect(language: Language, function: Cursor<'_>, text: &str) -> Dialect {
 /// Whether its name alone is a pointer to it for everybody.
 fn can_be_pointed_to(function: Cursor<'_>, name: &str) -> bool {
     !function.is_cpp()
-        || function.kind() == CXCursor_FunctionDecl && !name.contains(['(', '#']) && observers::is_open(function)
+        || function.kind() == CXCursor_FunctionDecl
+            && !name.contains(['(', '#'])
+            && observers::is_open(function)
+            && befriended_by(function).is_none()
 }
 
 fn without_native_lines(driver: &str) -> String {
@@ -369,6 +381,8 @@ struct Body<'u> {
     original: Option<(Cursor<'u>, SyntaxTree<'u>)>,
     /// Then the trees hold nothing.
     unmarked: Option<Unmarked>,
+    /// A lambda outside functions.
+    is_kept: bool,
 }
 
 impl Body<'_> {
@@ -522,7 +536,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let function = self.map.functions.next_id();
         let mut shared = Shared { files: &mut self.files, markers: &mut self.map.markers, macros: &self.macros };
         let plan = plan(function, &views, &conditions, regions, &mut shared);
-        let dialect = dialect(self.job.language, body.function, text);
+        let dialect = dialect(self.job.language, body.function, body.is_kept, text);
         self.insertions.extend(marking::insertions(&body.tree, &conditions, &plan, text, dialect));
         let sites = probes::sites(&body.tree, &plan, self.job.relations);
         self.insertions.extend(probes::insertions(&body.tree, &sites, self.map.probes.next_id()));
@@ -594,6 +608,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         };
         let made = match body.unmarked.and_then(Unmarked::why_untested) {
             Some(why) => Err(NoDriver::Unwatched(why.to_owned())),
+            None if body.is_kept => Err(NoDriver::Hidden("a lambda has no name: what calls it is tested".to_owned())),
             None => function.is_cpp().then(|| usage(function, shop)).transpose(),
         };
         if let Ok(Some((_, _, result))) = &made {

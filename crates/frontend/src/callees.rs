@@ -27,6 +27,8 @@ pub(crate) struct Callees {
     parts: HashMap<String, Vec<String>>,
     /// By place, because a lambda has no key.
     lambdas: Vec<(u32, String)>,
+    /// Those in the initial values of variables outside functions and of members, by the key of these.
+    kept: HashMap<String, Vec<String>>,
 }
 
 /// What is called.
@@ -41,13 +43,17 @@ pub(crate) enum Target {
 impl Callees {
     pub fn of_unit(functions: &[Named<'_>], declarations: &[Cursor<'_>]) -> Callees {
         let mut callees = Callees::default();
-        for Named { cursor, name } in functions {
+        for Named { cursor, name, keeper } in functions {
             match cursor.kind() {
-                CXCursor_LambdaExpr => callees.lambdas.push((crate::clang::file_offset(cursor.start()), name.clone())),
+                CXCursor_LambdaExpr => {
+                    callees.lambdas.push((crate::clang::file_offset(cursor.start()), name.clone()));
+                    let key = keeper.map(|keeper| keeper.cursor.usr()).filter(|key| !key.is_empty());
+                    key.into_iter().for_each(|key| callees.kept.entry(key).or_default().push(name.clone()));
+                }
                 _ => drop(callees.names.insert(cursor.usr(), name.clone())),
             }
         }
-        for Named { cursor, name } in functions.iter().filter(|function| function.cursor.is_cpp()) {
+        for Named { cursor, name, .. } in functions.iter().filter(|function| function.cursor.is_cpp()) {
             callees.add_overriding(*cursor, name);
             callees.add_special(*cursor, name);
         }
@@ -81,6 +87,10 @@ impl Callees {
             if node.cursor.kind() == CXCursor_CXXDeleteExpr {
                 let pointers = node.children.iter().map(|&child| tree[child].cursor.clang_type().canonical().pointee());
                 pointers.for_each(|target| self.add_deleted(target, &mut open));
+            }
+            if !self.kept.is_empty() && matches!(node.kind, Kind::Reference | Kind::Member) {
+                let keeper = node.cursor.referenced().map(Cursor::usr);
+                called.extend(keeper.and_then(|key| self.kept.get(&key)).into_iter().flatten().cloned());
             }
             if node.kind == Kind::Lambda {
                 let start = crate::clang::file_offset(node.cursor.start());

@@ -216,6 +216,11 @@ impl<'u> Cursor<'u> {
         self.present(unsafe { clang_getCursorSemanticParent(self.raw) })
     }
 
+    /// Where it is written: a class for a friend that is defined in it.
+    pub fn lexical_parent(self) -> Option<Cursor<'u>> {
+        self.present(unsafe { clang_getCursorLexicalParent(self.raw) })
+    }
+
     pub fn is_cpp(self) -> bool {
         self.unit.cpp
     }

@@ -10,12 +10,22 @@ use clang_sys::*;
 use crate::clang::Cursor;
 use crate::preconditions;
 
-/// A function definition; a lambda is one of its own.
+/// A function definition; a lambda is one of its own, inside functions and in the initial values of variables and members.
 #[derive(Clone)]
 pub(crate) struct Named<'u> {
     pub cursor: Cursor<'u>,
     /// Unique in its unit: `Stack::push`, with the types of its parameters where it is overloaded.
     pub name: String,
+    /// Of a lambda outside functions.
+    pub keeper: Option<Keeper<'u>>,
+}
+
+/// The variable or member in whose initial value a lambda stands.
+#[derive(Copy, Clone)]
+pub(crate) struct Keeper<'u> {
+    pub cursor: Cursor<'u>,
+    /// The initial value of a variable is what the lambda returns: it runs before every test.
+    pub calls_it: bool,
 }
 
 /// Function definitions outside system headers, in source order.
@@ -29,10 +39,10 @@ pub(crate) fn user_functions<'u>(declarations: &[Cursor<'u>]) -> Vec<Named<'u>> 
     for found in &found {
         *uses.entry(found.qualified.clone()).or_default() += 1;
     }
-    for Found { cursor, qualified } in found {
+    for Found { cursor, qualified, keeper } in found {
         let overloaded = uses[&qualified] > 1 && cursor.kind() != CXCursor_LambdaExpr;
         let name = if overloaded { format!("{qualified}{}", signature(cursor)) } else { qualified };
-        named.push(Named { cursor, name });
+        named.push(Named { cursor, name, keeper });
     }
     tell_apart(&mut named);
     named
@@ -82,37 +92,52 @@ pub(crate) fn is_function(kind: CXCursorKind) -> bool {
     matches!(kind, CXCursor_FunctionDecl | CXCursor_FunctionTemplate) || is_method(kind)
 }
 
+/// The class that defines a function which is no member of it: only who passes an object of the class finds its name.
+pub(crate) fn befriended_by(function: Cursor<'_>) -> Option<Cursor<'_>> {
+    let free = matches!(function.kind(), CXCursor_FunctionDecl | CXCursor_FunctionTemplate);
+    function.lexical_parent().filter(|scope| free && is_class(scope.kind()))
+}
+
 struct Found<'u> {
     cursor: Cursor<'u>,
     qualified: String,
+    keeper: Option<Keeper<'u>>,
 }
 
 fn collect<'u>(cursor: Cursor<'u>, found: &mut Vec<Found<'u>>) {
     let kind = cursor.kind();
-    if is_scope(kind) {
+    if is_scope(kind) || kind == CXCursor_FriendDecl {
         cursor.children().into_iter().for_each(|child| collect(child, found));
+    } else if matches!(kind, CXCursor_VarDecl | CXCursor_FieldDecl | CXCursor_UnexposedDecl) && cursor.is_cpp() {
+        inside(cursor, &qualified(cursor), Some(Keeper { cursor, calls_it: false }), found);
     } else if is_function(kind) && cursor.is_definition() && !preconditions::is_check(&cursor.spelling()) {
         let name = qualified(cursor);
-        found.push(Found { cursor, qualified: name.clone() });
+        found.push(Found { cursor, qualified: name.clone(), keeper: None });
         if cursor.is_cpp() {
-            inside(cursor, &name, found);
+            inside(cursor, &name, None, found);
         }
     }
 }
 
 /// Lambdas and methods of local classes.
-fn inside<'u>(cursor: Cursor<'u>, outer: &str, found: &mut Vec<Found<'u>>) {
+fn inside<'u>(cursor: Cursor<'u>, outer: &str, keeper: Option<Keeper<'u>>, found: &mut Vec<Found<'u>>) {
+    let calls = cursor.kind() == CXCursor_CallExpr
+        && cursor.referenced().is_none_or(|called| called.kind() != CXCursor_Constructor);
+    let keeper = keeper.map(|keeper| Keeper {
+        calls_it: keeper.calls_it || calls && keeper.cursor.kind() != CXCursor_FieldDecl,
+        ..keeper
+    });
     for child in cursor.children() {
         match child.kind() {
             CXCursor_LambdaExpr => {
                 let number = 1 + found.iter().filter(|known| is_lambda_of(known, outer)).count();
                 let name = format!("{outer}::lambda#{number}");
-                found.push(Found { cursor: child, qualified: name.clone() });
-                inside(child, &name, found);
+                found.push(Found { cursor: child, qualified: name.clone(), keeper });
+                inside(child, &name, None, found);
             }
-            CXCursor_DeclStmt | CXCursor_StructDecl | CXCursor_ClassDecl => inside(child, outer, found),
+            CXCursor_DeclStmt | CXCursor_StructDecl | CXCursor_ClassDecl => inside(child, outer, keeper, found),
             kind if is_method(kind) => collect(child, found),
-            _ => inside(child, outer, found),
+            _ => inside(child, outer, keeper, found),
         }
     }
 }
@@ -124,11 +149,13 @@ fn is_lambda_of(found: &Found<'_>, outer: &str) -> bool {
 }
 
 fn is_scope(kind: CXCursorKind) -> bool {
+    matches!(kind, CXCursor_Namespace | CXCursor_LinkageSpec) || is_class(kind)
+}
+
+fn is_class(kind: CXCursorKind) -> bool {
     matches!(
         kind,
-        CXCursor_Namespace
-            | CXCursor_LinkageSpec
-            | CXCursor_StructDecl
+        CXCursor_StructDecl
             | CXCursor_ClassDecl
             | CXCursor_UnionDecl
             | CXCursor_ClassTemplate

@@ -74,7 +74,7 @@ pub(crate) fn checks(
     let mut checks = Checks::default();
     let mut texts = Vec::new();
     let mut files = Files::default();
-    for Named { cursor: function, name } in functions {
+    for Named { cursor: function, name, .. } in functions {
         let (function, name) = (*function, name.clone());
         let mut domain = Domain { preconditions: above(function, &mut files), ..Domain::default() };
         if let Some(declared) = declarations.get(&name) {

@@ -7,6 +7,7 @@ use clang_sys::*;
 
 use crate::clang::{Cursor, file_offset};
 use crate::conditions::Conditions;
+use crate::functions::Named;
 use crate::syntax::{Kind, SyntaxTree};
 
 /// Why a function of C++ with conditions has no markers.
@@ -18,17 +19,21 @@ pub(crate) enum Unmarked {
     Consteval,
     /// It stops and goes on, and who resumes it decides where.
     Coroutine,
+    /// A lambda that gives a variable outside functions its initial value.
+    BeforeTests,
 }
 
 impl Unmarked {
     /// `None`: its conditions get markers, or it has none.
-    pub fn of(function: Cursor<'_>, preprocessed: &str) -> Option<Unmarked> {
+    pub fn of(named: &Named<'_>, preprocessed: &str) -> Option<Unmarked> {
+        let function = named.cursor;
         if !function.is_cpp() {
             return None;
         }
         let body = function.children().into_iter().rev().find(|child| child.is_statement())?;
         let why = match () {
             () if is_coroutine(body) => Unmarked::Coroutine,
+            () if named.keeper.is_some_and(|keeper| keeper.calls_it) => Unmarked::BeforeTests,
             () if is_defaulted(function, body) => Unmarked::Defaulted,
             () if is_consteval(function, body, preprocessed) => Unmarked::Consteval,
             () => return None,
@@ -45,6 +50,7 @@ impl Unmarked {
             Unmarked::Consteval => {
                 Some("a consteval function runs in the compiler only: no test can reach its conditions")
             }
+            Unmarked::BeforeTests => Some("it runs before every test: nothing is known of its conditions"),
             Unmarked::Coroutine => Some("a coroutine is not supported yet: nothing is known of its conditions"),
         }
     }

@@ -17,7 +17,7 @@ use crate::classes;
 use crate::containers::{is_copied, spelled, standard};
 use crate::ctypes::Types;
 use crate::drivers::{observable_result, variable_of};
-use crate::functions::{is_method, qualified};
+use crate::functions::{befriended_by, is_method, qualified};
 use crate::instances::{Called, Instance, member_name};
 use crate::objects::{Concrete, Factory, Hidden, Known, Making, Returns};
 use crate::observers;
@@ -87,7 +87,8 @@ fn hidden(function: Cursor<'_>, is_instance: bool, opens_classes: bool) -> Optio
         }
         _ => {}
     }
-    let mut scope = function.semantic_parent().filter(|_| !is_instance);
+    let written_in = befriended_by(function).or_else(|| function.semantic_parent());
+    let mut scope = written_in.filter(|_| !is_instance);
     while let Some(inner) = scope {
         if matches!(inner.kind(), CXCursor_ClassTemplate | CXCursor_ClassTemplatePartialSpecialization) {
             return Some(TEMPLATE);
@@ -218,7 +219,13 @@ impl<'u> Maker<'_, 'u> {
 
     fn call(&mut self, function: Cursor<'u>) -> Result<String, String> {
         match function.kind() {
-            CXCursor_FunctionDecl => Ok(format!("{}({})", qualified(function), self.arguments(function, DEEPEST)?)),
+            CXCursor_FunctionDecl => {
+                let name = match befriended_by(function) {
+                    Some(_) => function.spelling(),
+                    None => qualified(function),
+                };
+                Ok(format!("{name}({})", self.arguments(function, DEEPEST)?))
+            }
             kind if is_method(kind) => {
                 let class = function.semantic_parent().ok_or("its class is not known")?;
                 self.method(function, (&Concrete::itself(class), class.clang_type()))

@@ -309,7 +309,8 @@ Task task(int k) {
     co_return 2;
 }
 consteval int limit(int k) { return k == 8 ? 1 : 0; }
-int main() { return limit(8); }
+int first = [] { return limit(8) ? 4 : 3; }();
+int main() { return first; }
 ";
 
 /// What has conditions and no goals is named with the reason.
@@ -320,7 +321,8 @@ pub fn functions_without_markers_are_named() {
     let open: Vec<&str> = open.lines().map(str::trim).collect();
     expect![[r#"
         task: a coroutine is not supported yet: nothing is known of its conditions
-        limit: a consteval function runs in the compiler only: no test can reach its conditions"#]]
+        limit: a consteval function runs in the compiler only: no test can reach its conditions
+        first::lambda#1: it runs before every test: nothing is known of its conditions"#]]
     .assert_eq(&open.join("\n"));
     assert!(!text.contains("Disagreements"), "{text}");
 }
