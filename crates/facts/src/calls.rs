@@ -87,7 +87,8 @@ impl Run<'_, '_> {
             return self.call_library(&callee.name, call, &arguments.values, state);
         }
         let interferes = self.interpreter.subject.interfering.contains(&function);
-        let is_stub = self.interpreter.program.map.stubs.iter().any(|stub| stub.symbol == callee.name);
+        let stub = self.interpreter.program.stub(function);
+        let (is_stub, of_library) = (stub.is_some(), stub.is_some_and(|stub| stub.is_of_library()));
         for argument in arguments.values.iter().skip(callee.parameters.len()) {
             state.memory.escape(self.code, &argument.targets);
             if is_stub {
@@ -101,6 +102,10 @@ impl Run<'_, '_> {
         }
         if interferes {
             self.let_outside_act(&arguments.values, &mut state);
+        } else if of_library {
+            // It writes what it is given, and variables of the library.
+            arguments.values.iter().for_each(|argument| state.memory.escape(self.code, &argument.targets));
+            state.memory.havoc(self.code);
         }
         let outcome = self.interpreter.call(function, arguments.clone(), state.memory.clone())?;
         if let Some(observed) = &mut self.observed {
@@ -118,7 +123,7 @@ impl Run<'_, '_> {
                 let any = || Value::any(self.function.registers[out]);
                 state.set(out, result.cloned().unwrap_or_else(any));
             }
-            if interferes {
+            if interferes || of_library {
                 // It may also write after it has called the unit, and over what its feeds say.
                 state.memory.havoc(self.code);
             }
@@ -201,6 +206,11 @@ impl Run<'_, '_> {
                 let feeds = &self.interpreter.program.map.feeds;
                 let may_fail = feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
                 Ok(vec![self.with_answer(call, state, may_fail)])
+            }
+            "__bw_jumps_back" => {
+                arguments.iter().for_each(|argument| state.memory.smear(self.code, argument, &Targets::unknown()));
+                let may_jump = self.interpreter.program.may_jump_back();
+                Ok(vec![self.with_answer(call, state, may_jump)])
             }
             "__bw_new_fails" => {
                 self.interpreter.interrupt_here(&state.memory);

@@ -142,10 +142,16 @@ impl<'p> Facts<'p> {
     fn roots(&self) -> Vec<CodeFunctionId> {
         let code = &self.program.code;
         let functions = self.program.map.functions.iter();
-        let roots = functions.filter_map(|(id, function)| {
-            let own = || self.drivers.get(function.symbol.as_str()).copied();
-            self.driver_of(id).or_else(own)
+        // Callers keep the pointers and references that a function returns; its driver looks at what they lead to only.
+        let hands_out = |id: &CodeFunctionId| code.functions[*id].results.contains(&64);
+        let roots = functions.flat_map(|(id, function)| {
+            let own = self.drivers.get(function.symbol.as_str()).copied();
+            match self.driver_of(id) {
+                Some(driver) => [Some(driver), own.filter(hands_out)],
+                None => [own, None],
+            }
         });
+        let roots = roots.flatten();
         let leads_to_state =
             |root: &CodeFunctionId| code.reachable([*root]).into_iter().any(|function| mentions_state(code, function));
         roots.filter(leads_to_state).collect()

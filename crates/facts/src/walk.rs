@@ -168,11 +168,13 @@ impl Run<'_, '_> {
                 let from = self.value(state, address, 64);
                 let targets = state.memory.targets_behind(self.code, &from);
                 state.memory.escape(self.code, &targets);
+                // Whoever gets a reference may write there.
+                state.memory.escape(self.code, &from.targets);
             }
             Instruction::VolatileRead { .. } => {}
             Instruction::WeakReference { out, symbol } => {
                 let mut value = self.value(state, symbol, 64);
-                if symbol.function().is_some_and(|function| self.interpreter.program.is_stub(function)) {
+                if symbol.function().is_some_and(|function| self.interpreter.program.stub(function).is_some()) {
                     value = value.join(&Value::plain(Number::constant(64, 0)));
                 }
                 state.set(*out, value);

@@ -18,6 +18,8 @@ typedef int (*comparison)(const void *, const void *);
 
 /* Whether the allocation that comes next fails: an input, or never where the user says so. */
 int __bw_allocation_fails(void);
+/* Whether somebody jumps back to the call of setjmp() that is under way; what it stores there is not known. */
+int __bw_jumps_back(void *state, size_t bytes);
 /* A new heap object; a size of at most LARGEST_ALLOCATION. */
 void *__bw_allocate(size_t size, size_t alignment, int contents);
 /* Ends the lifetime of what such a call returned; anything else is a fault. Null is nothing. */

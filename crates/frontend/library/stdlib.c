@@ -304,9 +304,17 @@ MODEL int raise(int number) {
 
 /* ---- setjmp.h: the first return is exact; the second is not done ---- */
 
-MODEL int _setjmp(void *state) { return (void)state, 0; }
-MODEL int setjmp(void *state) { return (void)state, 0; }
-MODEL int __sigsetjmp(void *state, int mask) { return (void)state, (void)mask, 0; }
+/* Bytes of a jmp_buf and of a sigjmp_buf. */
+enum { JUMP_STATE = 200 };
+
+static int first_return(void *state) {
+    if (__bw_jumps_back(state, JUMP_STATE)) __bw_unsupported("a second return of setjmp()");
+    return 0;
+}
+
+MODEL int _setjmp(void *state) { return first_return(state); }
+MODEL int setjmp(void *state) { return first_return(state); }
+MODEL int __sigsetjmp(void *state, int mask) { return (void)mask, first_return(state); }
 MODEL _Noreturn void longjmp(void *state, int value) { (void)state, (void)value, __bw_unsupported("longjmp()"); }
 MODEL _Noreturn void _longjmp(void *state, int value) { (void)state, (void)value, __bw_unsupported("longjmp()"); }
 MODEL _Noreturn void siglongjmp(void *state, int value) { (void)state, (void)value, __bw_unsupported("siglongjmp()"); }

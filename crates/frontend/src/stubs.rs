@@ -264,7 +264,7 @@ impl Writer<'_, '_> {
     fn define(&mut self, owner: &Owner<'_>, symbol: &str, signature: &Signature, act: StubAct) {
         let body = match act {
             StubAct::Feeds => self.body(owner, signature),
-            StubAct::Assumes => "  __bw_assume(__bw_p0 != 0);\n".to_string(),
+            StubAct::Assumes => "  if (!__bw_p0) __bw_end(1);\n".to_string(),
             StubAct::Aborts => "  __bw_abort();\n".to_string(),
             StubAct::Ends => "  __bw_end(1);\n".to_string(),
         };

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_goals::{Bound, GoalId, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
-use branchwise_program::assumption::catalogue::{CALLEES_DO_NOT_THROW, ONE_INSTANCE};
+use branchwise_program::assumption::catalogue::ONE_INSTANCE;
 use branchwise_program::assumption::{Accepted, Assumption};
-use branchwise_program::map::{Function, Language, Map, NoDriver};
+use branchwise_program::map::{Function, Map, NoDriver};
 use branchwise_search::Routes;
 
 /// More would take the time of as many functions.
@@ -87,13 +87,11 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(crate) fn of(map: &Map, function: FunctionId, reacts_to_exceptions: bool, accepted: &Accepted) -> Self {
-        let Function { usage, language, .. } = &map.functions[function];
+    pub(crate) fn of(map: &Map, function: FunctionId, accepted: &Accepted) -> Self {
+        let Function { usage, .. } = &map.functions[function];
         let instance = usage.as_ref().and_then(|usage| usage.instance.as_ref());
         let never_done = usage.iter().flat_map(|usage| usage.never_done.iter().cloned());
-        let throws = *language == Language::Cpp && reacts_to_exceptions && calls_stubs(map);
         let assumptions = instance.map(|instance| ONE_INSTANCE.about(instance)).into_iter();
-        let assumptions = assumptions.chain(throws.then(|| CALLEES_DO_NOT_THROW.assumed()));
         Usage {
             bounds: never_done.map(|what| Bound { what, limit: 0 }).collect(),
             assumptions: assumptions.map(|assumption| accepted.judged(assumption)).collect(),
@@ -104,14 +102,6 @@ impl Usage {
     pub(crate) fn limit(&self, verdict: Verdict) -> Verdict {
         verdict.resting_on(&self.bounds, &self.assumptions)
     }
-}
-
-/// Whether any function of the file calls one that only the tests define.
-fn calls_stubs(map: &Map) -> bool {
-    let stubs = map.stubs.iter().filter(|stub| stub.may_interfere());
-    let stubs: BTreeSet<&str> = stubs.map(|stub| stub.name.as_str()).collect();
-    let mut calls = map.functions.values().flat_map(|function| &function.calls);
-    calls.any(|call| call.callee.as_deref().is_some_and(|callee| stubs.contains(callee)))
 }
 
 /// What its name and those of its hosts bound.

@@ -533,7 +533,8 @@ impl<'a> Unit<'_, 'a> {
     fn judge<'j>(&'j self, rounds: &'j [Limitations], counters: &'j Counters, closest: Option<TestId>) -> Judge<'j> {
         let Subject { program, routes, settings, .. } = self.place.subject;
         let accepted = &settings.accepted;
-        Judge { program, routes, function: self.function, rounds, counters, closest, accepted }
+        let exceptions_matter = self.place.prepared.reacts_to_exceptions();
+        Judge { program, routes, function: self.function, rounds, counters, closest, accepted, exceptions_matter }
     }
 
     fn report(
@@ -576,12 +577,7 @@ impl<'a> Unit<'_, 'a> {
                 },
             }
         };
-        let limits = hosts::Usage::of(
-            &program.map,
-            self.function,
-            self.place.prepared.reacts_to_exceptions(),
-            &self.place.subject.settings.accepted,
-        );
+        let limits = hosts::Usage::of(&program.map, self.function, &self.place.subject.settings.accepted);
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
             Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
             Some(_) if ledger.is_reached(id) => not_shown(counters, closest, left_out.contains(&id)),

@@ -8,7 +8,7 @@ use branchwise_goals::{
 };
 use branchwise_program::assumption::catalogue::{self, PRECONDITION};
 use branchwise_program::assumption::{Accepted, Assumption};
-use branchwise_program::code::Location;
+use branchwise_program::code::{Instruction, Location};
 use branchwise_program::library::{self, Facts};
 use branchwise_program::map::{Event, FeedOrigin, MarkerKind};
 use branchwise_program::{FunctionId, Program};
@@ -28,12 +28,17 @@ pub(crate) struct Judge<'a> {
     pub closest: Option<TestId>,
     /// The assumptions that the user accepts.
     pub accepted: &'a Accepted,
+    /// Outcomes can be taken, or the program goes on otherwise, because of an exception.
+    pub exceptions_matter: bool,
 }
 
 impl Judge<'_> {
     /// The verdict for a goal that no test of the exploration reached. Where the last round was not finished, what the
     /// one before it showed within its own bounds still holds.
     pub(crate) fn unreached(&self, id: GoalId, goal: &Goal) -> Verdict {
+        if self.has_unknown_jumps(goal) {
+            return self.unknown("not supported yet: inline assembly that jumps".to_string(), None);
+        }
         if self.never_runs(goal) {
             return Verdict::Infeasible(Evidence {
                 proof: "it stands in code that never runs: no way of the control-flow graph leads there".to_string(),
@@ -125,19 +130,20 @@ impl Judge<'_> {
         let proof = format!("no execution takes it, after any number of iterations: {reason}");
         let evidence = Evidence { proof, ..self.evidence(&Limitations::default(), &[], &|_| true) };
         Verdict::excluded(evidence, Vec::new())
-            .resting_on(&[], &self.of_allocations())
+            .resting_on(&[], &self.of_facts())
             .resting_on(&[], &self.after_return(goal))
     }
 
-    /// Where no test makes allocations fail, the user has said that none does.
-    fn of_allocations(&self) -> Vec<Assumption> {
+    /// What facts rest on: where no test makes allocations fail, the user has said that none does; and in functions that
+    /// nobody defines no exceptions begin.
+    fn of_facts(&self) -> Vec<Assumption> {
         let Program { map, code } = self.program;
         let may_fail = map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
         let allocates = code.function_named("__bw_allocation_fails").is_some();
-        match allocates && !may_fail {
-            true => vec![self.accepted.judged(catalogue::ALLOCATION_SUCCEEDS.assumed())],
-            false => Vec::new(),
-        }
+        let succeeds = (allocates && !may_fail).then(|| catalogue::ALLOCATION_SUCCEEDS.assumed());
+        let throwing = map.stubs.iter().filter(|stub| self.exceptions_matter && stub.may_interfere());
+        let quiet = throwing.map(|stub| catalogue::CALLEES_DO_NOT_THROW.about(stub.subject()));
+        succeeds.into_iter().chain(quiet).map(|assumption| self.accepted.judged(assumption)).collect()
     }
 
     /// The assumption of a goal in code that may run when the tested call is over: handlers that the program registers, and
@@ -160,6 +166,14 @@ impl Judge<'_> {
     /// Behind a `return`, or in the operand of `sizeof`. Nothing is said of a graph that an execution has refuted.
     fn never_runs(&self, goal: &Goal) -> bool {
         goal.never_runs(&self.program.map) && !self.rounds.iter().any(|round| round.caveats.off_the_map.is_some())
+    }
+
+    /// Inline assembly with labels jumps where the control-flow graph has no edge.
+    fn has_unknown_jumps(&self, goal: &Goal) -> bool {
+        let code = &self.program.code;
+        let Some(own) = code.function_named(&self.program.map.functions[goal.function].symbol) else { return false };
+        let mut instructions = code.functions[own].blocks.values().flat_map(|block| &block.instructions);
+        instructions.any(|it| matches!(it, Instruction::Unsupported { what } if what == "asm goto"))
     }
 
     fn after_round(

@@ -81,6 +81,8 @@ pub mod catalogue {
         PRECONDITION = "precondition", None, "precondition: {}";
         MAIN_STARTS_THE_PROGRAM = "main-starts-the-program", Some(Hosted),
             "main is called once, by the system, when all variables have their initial values";
+        EXTERNALS_START_INITIALISED = "externals-start-initialised", Some(Hosted),
+            "'{}', which other files can change, has its initial value when the test begins";
         OTHER_FILES_START_INITIALISED = "other-files-start-initialised", Some(Hosted),
             "'{}', a variable that only other files use, has its initial value when the test begins";
         NOTHING_AFTER_RETURN = "nothing-after-return", None,
@@ -104,7 +106,15 @@ pub mod catalogue {
         WEAK_REFERENCES_RESOLVE = "weak-references-resolve", None,
             "some file defines {}, which is declared weak";
         CALLEES_DO_NOT_THROW = "callees-do-not-throw", Some(QuietCallees),
-            "functions that no file defines throw no exceptions";
+            "{}, which no file defines, throws no exceptions";
+        CALLEES_DO_NOT_JUMP = "callees-do-not-jump", Some(QuietCallees),
+            "nothing jumps back to where {} was called";
+        RESULTS_ARE_SEPARATE = "results-are-separate", Some(QuietCallees),
+            "pointers that come from {}, which no file defines, lead to no object that the program gave it";
+        MEMORY_IS_OURS = "memory-is-ours", None,
+            "there is nothing at address {}: no register of a device, no memory that others share";
+        ONE_THREAD = "one-thread", None,
+            "no other thread and no signal handler changes what atomic operations work on";
         VOLATILE_HOLDS = "volatile-holds", None,
             "a volatile object keeps its value between two accesses of the test";
         POINTERS_TO_STARTS = "pointers-to-starts", None,

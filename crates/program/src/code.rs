@@ -183,6 +183,8 @@ pub enum Instruction {
     /// The next load reads a volatile object at this address: outside the program's own data it may change by itself.
     VolatileRead {
         address: Operand,
+        /// Not the hardware but other threads may change it: the access is atomic.
+        atomic: bool,
     },
     /// `out` is the address of a symbol, or null where the program is linked without one that a weak declaration asks for.
     WeakReference {
@@ -243,7 +245,7 @@ impl Instruction {
             | Instruction::Feed { address, .. }
             | Instruction::VariadicStart { list: address }
             | Instruction::WeakReference { symbol: address, .. }
-            | Instruction::VolatileRead { address } => visit(address),
+            | Instruction::VolatileRead { address, .. } => visit(address),
             Instruction::Store { value, address, .. } => [value, address].into_iter().for_each(visit),
             Instruction::Address(address) => {
                 visit(&address.base);

@@ -186,7 +186,9 @@ impl Display for Named<'_, &Instruction> {
                 write!(f, "output {index} at {} size {size}", name(address))
             }
             Instruction::VariadicStart { list } => write!(f, "variadic_start {}", name(list)),
-            Instruction::VolatileRead { address } => write!(f, "volatile {}", name(address)),
+            Instruction::VolatileRead { address, atomic } => {
+                write!(f, "{} {}", if *atomic { "atomic" } else { "volatile" }, name(address))
+            }
             Instruction::WeakReference { out, symbol } => write!(f, "{out} = weak {}", name(symbol)),
             Instruction::Unsupported { what } => write!(f, "unsupported \"{}\"", what.escape_debug()),
         }

@@ -30,21 +30,27 @@ pub struct Program {
 }
 
 impl Program {
-    /// Tells whether a function of the code stands for one that nobody defines.
-    pub fn is_stub(&self, function: CodeFunctionId) -> bool {
+    /// Returns the stub that a function of the code is, where it stands for one that nobody defines.
+    pub fn stub(&self, function: CodeFunctionId) -> Option<&map::Stub> {
         let name = &self.code.functions[function].name;
-        self.map.stubs.iter().any(|stub| stub.symbol == *name)
+        self.map.stubs.iter().find(|stub| stub.symbol == *name)
+    }
+
+    /// Returns the stub, where what it stands for may do what no feed says.
+    pub fn interfering_stub(&self, function: CodeFunctionId) -> Option<&map::Stub> {
+        self.stub(function).filter(|stub| stub.may_interfere())
     }
 
     /// Tells whether the linker may take another definition of a function than that of the file.
     pub fn is_replaceable(&self, function: CodeFunctionId) -> bool {
         let found = &self.code.functions[function];
-        found.weak && !found.library && !self.is_stub(function)
+        found.weak && !found.library && self.stub(function).is_none()
     }
 
-    /// Returns the stub that a function of the code is, where what it stands for may do what no feed says.
-    pub fn interfering_stub(&self, function: CodeFunctionId) -> Option<&map::Stub> {
-        let name = &self.code.functions[function].name;
-        self.map.stubs.iter().find(|stub| stub.symbol == *name && stub.may_interfere())
+    /// Tells whether somebody may jump back to a `setjmp`: the program itself, or a function that nobody defines.
+    pub fn may_jump_back(&self) -> bool {
+        const JUMPS: [&str; 4] = ["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"];
+        let jumps = JUMPS.iter().any(|name| self.code.function_named(name).is_some());
+        jumps || self.map.stubs.iter().any(|stub| stub.may_interfere())
     }
 }

@@ -258,6 +258,19 @@ pub struct StubParameter {
 const VERIFIER: &str = "__VERIFIER_";
 
 impl Stub {
+    /// Returns how assumptions name the function that it stands for.
+    pub fn subject(&self) -> &str {
+        match self.name.starts_with("__bw_") {
+            true => "a function behind a pointer",
+            false => &self.name,
+        }
+    }
+
+    /// Tells whether it stands for a function of the C library. That writes what it is given and variables of the library.
+    pub fn is_of_library(&self) -> bool {
+        library::row(&self.name).is_some()
+    }
+
     /// Tells whether the function that it stands for may do what no feed says: change what others see, or call the unit.
     /// That of a known library function does neither, unless it calls back.
     pub fn may_interfere(&self) -> bool {
@@ -271,7 +284,7 @@ impl Stub {
 pub enum StubAct {
     /// Takes the next value of each of its feeds.
     Feeds,
-    /// Rejects the test if its first parameter is zero.
+    /// Ends the process with status 1 if its first parameter is zero.
     Assumes,
     Aborts,
     /// Ends the process with status 1.

@@ -3,8 +3,8 @@
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
 use branchwise_program::GlobalId;
 use branchwise_program::assumption::catalogue::{
-    MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE, OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS,
-    WEAK_DEFINITIONS_STAY,
+    EXTERNALS_START_INITIALISED, MAIN_STARTS_THE_PROGRAM, MEMORY_IS_OURS, OPAQUE_POINTERS_HAVE_ONE_TYPE,
+    OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
@@ -266,6 +266,7 @@ impl Executor<'_, '_> {
         let walks = !starts || !matches!(op, CompareOp::Eq | CompareOp::Ne);
         if let (Some(left), Some(right)) = (left.object, right.object) {
             self.note_compared(left, right, walks);
+            self.note_separate(left, right);
             // A later allocation may be where a freed object was.
             self.session.looks_at_addresses |= self.is_freed(left) || self.is_freed(right);
         }
@@ -316,7 +317,13 @@ impl Executor<'_, '_> {
         }
         match self.memory.object_at(bits) {
             Some((object, offset)) => self.resolve_pointer(Pointer { object, offset }, size, access),
-            None => self.fail(FaultKind::InvalidPointer, format!("access to address {bits:#x}, where no object is")),
+            None => {
+                // There may be a register of a device, or memory that another program gave.
+                let fault =
+                    self.fault(FaultKind::InvalidPointer, format!("access to address {bits:#x}, where no object is"));
+                let assumption = Some(MEMORY_IS_OURS.about(&format!("{bits:#x}")));
+                Err(Box::new(PathEnd::Fault(Fault { assumption, ..fault })))
+            }
         }
     }
 
@@ -366,7 +373,7 @@ impl Executor<'_, '_> {
         let end = pointer.offset.checked_add(size);
         let inside = end.is_some_and(|end| end <= object.size);
         let overwrites = access == Access::Write && matches!(object.origin, Origin::Global { state: true, .. });
-        if overwrites && pointer.offset == 0 && size == object.size {
+        if overwrites && pointer.offset == 0 && size == object.size && !self.starts(pointer.object) {
             self.overwritten.insert(pointer.object);
         }
         let symbolic_size = object.symbolic_size;
@@ -384,6 +391,15 @@ impl Executor<'_, '_> {
             self.note_outdated(pointer.object, pointer.offset, size);
         }
         Ok(Spot::At(pointer))
+    }
+
+    /// Whether constructors run and make the first value of a variable of the program's own: other functions may have
+    /// written it again before the test.
+    fn starts(&self, object: ObjectId) -> bool {
+        let Some(Origin::Global { id, .. }) = self.memory.get(object).map(|object| object.origin) else { return false };
+        let of_library = |name: &str| is_library_data(name) || name.starts_with("_ZSt") || name.starts_with("_ZNSt");
+        let runs = |start| self.frames.iter().any(|frame| frame.function == start);
+        !of_library(&self.code.globals[id].name) && self.session.shared.start.is_some_and(runs)
     }
 
     fn check_symbolic_bounds(&mut self, id: ObjectId, offset: TermId, size: u64) -> Step<()> {
@@ -521,10 +537,14 @@ impl Executor<'_, '_> {
         if access == Access::Write && !object.writable {
             return self.fail(FaultKind::WriteToConstant, "write to constant data");
         }
-        if matches!(object.origin, Origin::Stack | Origin::Heap) || self.memory.is_touched(object_id, access) {
+        let origin = object.origin;
+        if access == Access::Write && self.memory.gave_objects() {
+            self.outdate_given(object_id);
+        }
+        if matches!(origin, Origin::Stack | Origin::Heap) || self.memory.is_touched(object_id, access) {
             return Ok(());
         }
-        match object.origin {
+        match origin {
             Origin::Stack | Origin::Heap => {}
             Origin::Global { id, state } => {
                 if state && access == Access::Read {
@@ -578,6 +598,8 @@ impl Executor<'_, '_> {
             self.rest_on(OTHER_FILES_START_INITIALISED.about(&global.name));
         } else if self.session.program.map.functions[self.session.function].name == "main" {
             self.rest_on(MAIN_STARTS_THE_PROGRAM.assumed());
+        } else if !global.internal && !global.name.starts_with("__") {
+            self.rest_on(EXTERNALS_START_INITIALISED.about(&global.name));
         }
     }
 

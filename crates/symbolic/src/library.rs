@@ -24,7 +24,7 @@ impl Executor<'_, '_> {
     }
 
     /// The innermost frame that is no model's, no stub's and not of the headers of the C++ library.
-    fn user_frame(&self) -> Option<usize> {
+    pub(crate) fn user_frame(&self) -> Option<usize> {
         self.frames.iter().rposition(|frame| !self.is_foreign(frame.function))
     }
 
@@ -71,6 +71,7 @@ impl Executor<'_, '_> {
             ("__assert_fail", _) => self.fail(FaultKind::AssertFailed, "an assertion failed"),
             ("_exit" | "_Exit", _) => Err(Box::new(PathEnd::Exited { status: exit_status(arguments) })),
             ("__bw_allocation_fails", []) => self.allocation_fails().map(Some),
+            ("__bw_jumps_back", [state, Value::Bits(bytes)]) => self.jumps_back(state, *bytes).map(Some),
             ("__bw_new_fails", []) => Ok(Some(self.new_fails())),
             ("__bw_allocate", [size, alignment, contents]) => self.allocate(size, alignment, contents).map(Some),
             ("__bw_resize", [object, size]) => self.resize(object, size).map(Some),

@@ -31,6 +31,8 @@ pub(crate) struct Memory {
     spare: Vec<Rc<Object>>,
     /// Where many ways are followed at once, what tells their objects apart.
     births: Births,
+    /// Functions that nobody defines were given objects.
+    gave_objects: bool,
 }
 
 /// A lineage that made an object and the object's number there: the same in all ways that have it in common.
@@ -93,6 +95,7 @@ impl Memory {
             targets: Vec::new(),
             spare: Vec::new(),
             births: Births::default(),
+            gave_objects: false,
         }
     }
 
@@ -144,7 +147,8 @@ impl Memory {
         if access == Access::Write && matches!(object.origin, Origin::Global { .. }) {
             Rc::make_mut(object).marks.half_written = true;
         }
-        let fixed = object.symbolic_size.is_none() && !object.marks.is_outdated();
+        let watched = self.gave_objects && matches!(object.origin, Origin::Input(_));
+        let fixed = object.symbolic_size.is_none() && !object.marks.is_outdated() && !watched;
         *permits |= match access {
             Access::Read if fixed => TOUCHED_BY_READ | MAY_READ,
             Access::Read => TOUCHED_BY_READ,

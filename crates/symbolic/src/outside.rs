@@ -8,19 +8,37 @@ use std::collections::{BTreeSet, HashSet};
 
 use branchwise_program::CodeFunctionId;
 use branchwise_program::assumption::catalogue::{
-    CALLEES_DO_NOT_CALL_BACK, CALLEES_KEEP_NO_POINTERS, CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST,
-    CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED, WEAK_DEFINITIONS_STAY,
+    CALLEES_DO_NOT_CALL_BACK, CALLEES_DO_NOT_JUMP, CALLEES_DO_NOT_THROW, CALLEES_KEEP_NO_POINTERS,
+    CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST, CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED,
+    RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::assumption::{Assumption, KnownAssumption};
 use branchwise_program::map::Stub;
 
-use crate::executor::Executor;
+use crate::executor::{Executor, Step};
 use crate::memory::Origin;
 use crate::session::global_object;
 use crate::value::{ObjectId, Value};
 
 /// The variable of the models that is `errno`.
 const ERRNO: &str = "__bw_errno";
+
+/// Variables that functions of the C library write.
+const LIBRARY_VARIABLES: [&str; 13] = [
+    ERRNO,
+    "optarg",
+    "optind",
+    "opterr",
+    "optopt",
+    "environ",
+    "__environ",
+    "tzname",
+    "timezone",
+    "daylight",
+    "signgam",
+    "stdin",
+    "stdout",
+];
 
 /// How a function that nobody defines came to a byte that it may have written.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +53,8 @@ pub(crate) enum Way {
     Pointer,
     /// The same, and the pointer is one to constant data.
     ConstantPointer,
+    /// The program wrote through a pointer that came from it.
+    Result,
 }
 
 /// A mark: who may have written, and how.
@@ -48,6 +68,7 @@ impl Way {
             Way::KeptPointer => CALLEES_KEEP_NO_POINTERS,
             Way::Pointer => CALLEES_WRITE_ONE_LEVEL,
             Way::ConstantPointer => CALLEES_RESPECT_CONST,
+            Way::Result => RESULTS_ARE_SEPARATE,
         }
     }
 }
@@ -55,16 +76,25 @@ impl Way {
 impl<'p> Executor<'_, 'p> {
     /// A function is called that nobody may define: it may have written whatever it comes to.
     pub(crate) fn let_outside_act(&mut self, callee: CodeFunctionId, arguments: &[Value]) {
-        let Some(stub) = self.session.shared.interfering(callee).filter(|_| !self.in_precondition()) else { return };
+        if self.in_precondition() {
+            return;
+        }
+        let Some(stub) = self.session.shared.interfering(callee) else {
+            self.let_library_act(callee, arguments);
+            return;
+        };
         if self.writes_half_done() {
-            self.rest_everywhere_on(CALLS_DO_NOT_NEST.about(&stub.name));
-            self.rest_everywhere_on(EARLIER_CALLS_RETURNED.about(&stub.name));
+            self.rest_everywhere_on(CALLS_DO_NOT_NEST.about(stub.subject()));
+            self.rest_everywhere_on(EARLIER_CALLS_RETURNED.about(stub.subject()));
+        }
+        if self.session.shared.reacts_to_exceptions() {
+            self.rest_everywhere_on(CALLEES_DO_NOT_THROW.about(stub.subject()));
         }
         let given = self.given(stub, arguments);
         if given.iter().any(|(object, _)| self.is_function_of_unit(*object))
             || arguments.iter().any(|argument| self.holds_function_of_unit(argument))
         {
-            self.rest_everywhere_on(CALLEES_DO_NOT_CALL_BACK.about(&stub.name));
+            self.rest_everywhere_on(CALLEES_DO_NOT_CALL_BACK.about(stub.subject()));
         }
         let given_ids: HashSet<ObjectId> = given.iter().map(|(object, _)| *object).collect();
         for (object, way) in self.seen_outside() {
@@ -74,8 +104,62 @@ impl<'p> Executor<'_, 'p> {
         }
         for (object, way) in given {
             self.memory.outdate(object, (callee, way));
-            self.memory.make_known_outside(object);
+            self.memory.make_known_outside(object, callee);
         }
+    }
+
+    /// A function of the C library that has no model writes what its pointers lead to, and variables of the library.
+    fn let_library_act(&mut self, callee: CodeFunctionId, arguments: &[Value]) {
+        let Some(stub) = self.session.shared.of_library(callee) else { return };
+        for (object, way) in self.given(stub, arguments) {
+            if way == Way::Pointer {
+                self.memory.outdate(object, (callee, way));
+            }
+        }
+        let globals = self.code.globals.iter().filter(|(_, global)| LIBRARY_VARIABLES.contains(&&*global.name));
+        for (id, _) in globals {
+            self.memory.outdate(global_object(id), (callee, Way::Variable));
+        }
+    }
+
+    /// The path writes to an object that came from outside: it may be one that was given away.
+    pub(crate) fn outdate_given(&mut self, object: ObjectId) {
+        if !matches!(self.memory.get(object).map(|object| object.origin), Some(Origin::Input(_))) {
+            return;
+        }
+        for given in self.memory.ids().collect::<Vec<_>>() {
+            if let Some(callee) = self.memory.known_outside(given).filter(|_| given != object && self.is_own(given)) {
+                self.memory.outdate(given, (callee, Way::Result));
+            }
+        }
+    }
+
+    /// The path compares two places: one may be an object that was given away, the other what came from outside.
+    pub(crate) fn note_separate(&mut self, left: ObjectId, right: ObjectId) {
+        for (own, other) in [(left, right), (right, left)] {
+            let came = matches!(self.memory.get(other).map(|object| object.origin), Some(Origin::Input(_)));
+            let given = self.memory.known_outside(own).filter(|_| came && self.is_own(own));
+            if let Some(stub) = given.and_then(|callee| self.session.shared.interfering(callee)) {
+                self.rest_on(RESULTS_ARE_SEPARATE.about(stub.subject()));
+            }
+        }
+    }
+
+    /// Whether the program made an object itself.
+    fn is_own(&self, object: ObjectId) -> bool {
+        matches!(self.memory.get(object).map(|object| object.origin), Some(Origin::Stack | Origin::Heap))
+    }
+
+    /// `__bw_jumps_back()`: in no test does somebody jump back to a `setjmp`. Where nobody can, nothing rests on that.
+    /// The registers that it stores are not known.
+    pub(crate) fn jumps_back(&mut self, state: &Value, bytes: u64) -> Step<Value> {
+        self.write(state, bytes, Value::Undefined)?;
+        if self.session.shared.may_jump {
+            let frame = self.user_frame().and_then(|frame| self.frames.get(frame));
+            let name = frame.map_or("setjmp", |frame| self.code.functions[frame.function].name.as_str());
+            self.rest_on(CALLEES_DO_NOT_JUMP.about(name));
+        }
+        Ok(Value::Bits(0))
     }
 
     /// A function is called whose definition the linker may replace.
@@ -89,8 +173,9 @@ impl<'p> Executor<'_, 'p> {
     pub(crate) fn note_outdated(&mut self, object: ObjectId, offset: u64, size: u64) {
         let marks: Vec<Mark> = self.memory.outdated(object, offset, size).collect();
         for (callee, way) in marks {
-            if let Some(stub) = self.session.shared.interfering(callee) {
-                self.rest_on(way.assumption().about(&stub.name));
+            let shared = &self.session.shared;
+            if let Some(stub) = shared.interfering(callee).or_else(|| shared.of_library(callee)) {
+                self.rest_on(way.assumption().about(stub.subject()));
             }
         }
     }
@@ -152,7 +237,7 @@ impl<'p> Executor<'_, 'p> {
         // What the test gives its caller has; what a call was given before may have been kept.
         let is_known = |object: &ObjectId| match self.memory.get(*object).map(|object| object.origin) {
             Some(Origin::Input(shape)) => !self.is_stream_shape(shape),
-            _ => self.memory.is_known_outside(*object),
+            _ => self.memory.known_outside(*object).is_some(),
         };
         let known: Vec<ObjectId> = self.memory.ids().filter(is_known).collect();
         let roots = known.iter().copied().chain(seen.iter().map(|(object, _)| *object));

@@ -32,6 +32,9 @@ const MOST_CALLERS: usize = 16;
 /// How the names of the functions begin that check preconditions.
 const CHECK_PREFIX: &str = "__bw_pre_";
 
+/// What runs all constructors, once.
+const START: &str = "__bw_start";
+
 /// Bounds of one run.
 #[derive(Debug, Copy, Clone)]
 pub struct RunLimits<'a> {
@@ -103,8 +106,14 @@ pub struct Prepared<'p> {
     pub(crate) looks_at_errno: bool,
     /// Generated functions that stand for what nobody defines.
     pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
+    /// Somebody may jump back to a `setjmp`.
+    pub(crate) may_jump: bool,
+    /// What runs all constructors.
+    pub(crate) start: Option<CodeFunctionId>,
     /// Those of them that stand for functions which may do what no feed says.
     interfering: Rc<HashMap<CodeFunctionId, &'p Stub>>,
+    /// Those that stand for other functions of the C library.
+    of_library: Rc<HashMap<CodeFunctionId, &'p Stub>>,
     /// For each global, whether its address may be known to others.
     pub(crate) escaping: Rc<IdVec<GlobalId, bool>>,
     /// Worked out when it is first asked for.
@@ -124,7 +133,10 @@ impl<'p> Prepared<'p> {
             streams,
             looks_at_errno: looks_at_errno(&program.code),
             stubs: Rc::new(stubs(program)),
-            interfering: Rc::new(interfering(program)),
+            may_jump: program.may_jump_back(),
+            start: program.code.function_named(START),
+            interfering: Rc::new(stubs_where(program, Stub::may_interfere)),
+            of_library: Rc::new(stubs_where(program, |stub| stub.is_of_library() && !stub.may_interfere())),
             escaping: Rc::new(state::escaping_globals(&program.code)),
             reacts_to_exceptions: Rc::default(),
             decoded: Rc::new(RefCell::new(decoded)),
@@ -139,6 +151,11 @@ impl<'p> Prepared<'p> {
     /// The stub that a function is, where what it stands for may do what no feed says.
     pub(crate) fn interfering(&self, function: CodeFunctionId) -> Option<&'p Stub> {
         self.interfering.get(&function).copied()
+    }
+
+    /// The same, where that is a function of the C library.
+    pub(crate) fn of_library(&self, function: CodeFunctionId) -> Option<&'p Stub> {
+        self.of_library.get(&function).copied()
     }
 
     pub(crate) fn has_interfering(&self) -> bool {
@@ -364,9 +381,9 @@ fn stubs(program: &Program) -> IdVec<CodeFunctionId, bool> {
     program.code.functions.values().map(|function| symbols.contains(function.name.as_str())).collect()
 }
 
-fn interfering(program: &Program) -> HashMap<CodeFunctionId, &Stub> {
+fn stubs_where(program: &Program, holds: impl Fn(&Stub) -> bool) -> HashMap<CodeFunctionId, &Stub> {
     let ids = program.code.functions.ids();
-    ids.filter_map(|function| Some((function, program.interfering_stub(function)?))).collect()
+    ids.filter_map(|function| Some((function, program.stub(function).filter(|stub| holds(stub))?))).collect()
 }
 
 /// The object of a global has the global's number.

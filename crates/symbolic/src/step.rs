@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
-use branchwise_program::assumption::catalogue::{VOLATILE_HOLDS, WEAK_REFERENCES_RESOLVE};
+use branchwise_program::assumption::catalogue::{ONE_THREAD, VOLATILE_HOLDS, WEAK_REFERENCES_RESOLVE};
 use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
 use branchwise_program::map::{Event, Label, LabelValues};
 use branchwise_program::{MarkerId, RegisterId};
@@ -98,7 +98,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::Assume { condition } => self.assume(condition)?,
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
             Instruction::VariadicStart { list } => self.variadic_start(list)?,
-            Instruction::VolatileRead { address } => self.note_volatile(address),
+            Instruction::VolatileRead { address, atomic } => self.note_volatile(address, *atomic),
             Instruction::WeakReference { out, symbol } => self.weak_reference(*out, symbol),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
         }
@@ -254,16 +254,18 @@ impl<'p> Executor<'_, 'p> {
         self.set(out, value);
     }
 
-    /// What the hardware may change by itself: everything but the function's own locals.
-    fn note_volatile(&mut self, address: &Operand) {
-        let local = match self.value(address) {
-            Value::Pointer(pointer) => {
-                self.memory.get(pointer.object).is_some_and(|object| object.origin == Origin::Stack)
-            }
+    /// What the hardware may change by itself, or other threads: everything but the function's own objects that nobody
+    /// else was given.
+    fn note_volatile(&mut self, address: &Operand, atomic: bool) {
+        let own = match self.value(address) {
+            Value::Pointer(pointer) => self.memory.get(pointer.object).is_some_and(|object| {
+                let made = object.origin == Origin::Stack || (atomic && object.origin == Origin::Heap);
+                made && self.memory.known_outside(pointer.object).is_none()
+            }),
             _ => false,
         };
-        if !local {
-            self.rest_on(VOLATILE_HOLDS.assumed());
+        if !own {
+            self.rest_on(if atomic { ONE_THREAD } else { VOLATILE_HOLDS }.assumed());
         }
     }
 

@@ -113,8 +113,9 @@ impl Emitter {
         Operand::Register(out)
     }
 
-    pub fn volatile_read(&mut self, address: Operand) {
-        self.push(Instruction::VolatileRead { address });
+    /// The next load is one of a volatile object, or an atomic one.
+    pub fn volatile_read(&mut self, address: Operand, atomic: bool) {
+        self.push(Instruction::VolatileRead { address, atomic });
     }
 
     pub fn load(&mut self, width: Width, address: Operand) -> Operand {

@@ -268,6 +268,11 @@ impl<'m> Value<'m> {
         // SAFETY: callers hold one of these.
         unsafe { LLVMGetVolatile(self.0) != 0 }
     }
+    /// Whether a load is atomic.
+    pub fn is_atomic(self) -> bool {
+        // SAFETY: callers hold a load.
+        unsafe { LLVMGetOrdering(self.0) != inkwell::llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
+    }
     /// Only for `alloca`.
     pub fn allocated_type(self) -> Type<'m> {
         // SAFETY: callers hold an `alloca`.

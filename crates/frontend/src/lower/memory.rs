@@ -43,8 +43,8 @@ impl<'m> FunctionLowering<'_, 'm> {
     pub fn load(&mut self, value: Value<'m>) -> Parts {
         let shape = self.shape(value)?;
         let address = self.scalar(operand(value, 0)?)?;
-        if value.is_volatile() {
-            self.emit.volatile_read(address);
+        if value.is_volatile() || value.is_atomic() {
+            self.emit.volatile_read(address, value.is_atomic());
         }
         shape.iter().map(|part| self.load_part(part, address)).collect()
     }

@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use branchwise_program::CodeFunctionId;
+
 use super::{MAY_READ, MAY_WRITE, Memory, TOUCHED_BY_READ, TOUCHED_BY_WRITE};
 use crate::outside::Mark;
 use crate::value::{ObjectId, Value};
@@ -14,8 +16,8 @@ pub(crate) struct Marks {
     outdated: Vec<Range<u64>>,
     /// Those that may have.
     by: BTreeSet<Mark>,
-    /// They may know where it is.
-    known_outside: bool,
+    /// One of them may know where it is.
+    known_outside: Option<CodeFunctionId>,
     /// The call that is under way has written it; of variables only.
     pub(super) half_written: bool,
 }
@@ -51,7 +53,7 @@ impl Marks {
             }
         }
         self.by.extend(&other.by);
-        self.known_outside |= other.known_outside;
+        self.known_outside = self.known_outside.or(other.known_outside);
         self.half_written |= other.half_written;
     }
 }
@@ -77,14 +79,22 @@ impl Memory {
         marks.into_iter().flat_map(|marks| &marks.by).copied()
     }
 
-    pub(crate) fn make_known_outside(&mut self, id: ObjectId) {
+    /// A function that nobody defines is given the object.
+    pub(crate) fn make_known_outside(&mut self, id: ObjectId, callee: CodeFunctionId) {
+        self.gave_objects = true;
         if let Some(object) = self.get_mut(id) {
-            object.marks.known_outside = true;
+            object.marks.known_outside = Some(callee);
         }
     }
 
-    pub(crate) fn is_known_outside(&self, id: ObjectId) -> bool {
-        self.get(id).is_some_and(|object| object.marks.known_outside)
+    /// The function that nobody defines and that was given the object last.
+    pub(crate) fn known_outside(&self, id: ObjectId) -> Option<CodeFunctionId> {
+        self.get(id)?.marks.known_outside
+    }
+
+    /// Whether functions that nobody defines were given objects.
+    pub(crate) fn gave_objects(&self) -> bool {
+        self.gave_objects
     }
 
     pub(crate) fn is_half_written(&self, id: ObjectId) -> bool {

@@ -431,7 +431,7 @@ impl<'f> Decoder<'f> {
         let function = &self.program.code.functions[callee];
         if function.is_declaration()
             || function.variadic
-            || self.program.interfering_stub(callee).is_some()
+            || self.program.stub(callee).is_some()
             || self.program.is_replaceable(callee)
         {
             return None;

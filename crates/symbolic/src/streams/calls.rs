@@ -243,6 +243,9 @@ impl Executor<'_, '_> {
         let arguments = if listed { call.listed(format_at + 1) } else { call.variable(format_at + 1) };
         let printed = self.printed(&call.argument(format_at), arguments)?;
         let given = matches!(stream, Stream::Given(_));
+        if call.asked && !given {
+            self.note_failing_standard_stream();
+        }
         let count = self.print_nowhere(printed, call.asked || given)?;
         if let (true, Some(count)) = (given, count) {
             let length = self.session.terms.zero_extend(count, 64);
@@ -319,10 +322,12 @@ impl Executor<'_, '_> {
                 Value::Undefined
             }
             "fflush" | "fflush_unlocked" => {
-                if !self.decide_null(&call.argument(0))?
-                    && let Stream::Given(_) = self.require_output(name, &call.argument(0))?
-                {
-                    self.flush_given(call.asked);
+                match self.decide_null(&call.argument(0))? {
+                    false if matches!(self.require_output(name, &call.argument(0))?, Stream::Given(_)) => {
+                        self.flush_given(call.asked);
+                    }
+                    _ if call.asked => self.note_failing_standard_stream(),
+                    _ => {}
                 }
                 Value::Bits(0)
             }

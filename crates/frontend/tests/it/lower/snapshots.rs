@@ -552,14 +552,17 @@ _Atomic int a; int f(int x) { int e = 3; __atomic_fetch_add((int *)&a, x, 5); __
 
             function @f(%0: 32) -> 32
             block0:
+              atomic @a
               %1 = load 32 @a
               %2 = add 32 %1, %0
               store 32 %2 to @a
+              atomic @a
               %3 = load 32 @a
               %4 = compare sgt 32 %3, %0
               %5 = select 32 %4, %3, %0
               store 32 %5 to @a
               store 32 %0 to @a
+              atomic @a
               %6 = load 32 @a
               %7 = compare eq 32 %6, 3
               %8 = select 32 %7, %0, %6
@@ -571,6 +574,7 @@ _Atomic int a; int f(int x) { int e = 3; __atomic_fetch_add((int *)&a, x, 5); __
               %9 = zero_extend 1 -> 8 %7
               %10 = truncate 8 -> 1 %9
               %11 = zero_extend 1 -> 32 %10
+              atomic @a
               %12 = load 32 @a
               %13 = add nsw 32 %11, %12
               return %13
