@@ -20,11 +20,13 @@ use crate::lower::library::is_modelled;
 use crate::signatures::{Fed, Formal, MOST_WRITTEN_BYTES, Signature};
 
 /// Declarations that only stubs need: how a function that never returns ends the test, and how many bytes behind a
-/// parameter it has written, where the real function might have written more.
+/// parameter it has written, where the real function might have written more. A call of the last says in C++ that the
+/// real function might throw, so that the compiler keeps the handlers around its calls.
 const ENDS: &str = "\
 extern void __bw_end(int) __asm__(\"_exit\") __attribute__((noreturn));
 extern void __bw_abort(void) __asm__(\"abort\") __attribute__((noreturn));
 extern void __bw_left_alone(const volatile void *, unsigned long);
+extern void __bw_outside(void);
 ";
 
 /// Bytes of a buffer that a stub takes from its feed; the others are zeros.
@@ -268,6 +270,7 @@ impl Writer<'_, '_> {
             StubAct::Aborts => "  __bw_abort();\n".to_string(),
             StubAct::Ends => "  __bw_end(1);\n".to_string(),
         };
+        let body = if self.is_cpp { format!("  __bw_outside();\n{body}") } else { body };
         let definition = definition(&owner.name, signature, &body);
         self.written.text += &definition;
         let parameter = |(index, formal): (usize, &Formal)| StubParameter {

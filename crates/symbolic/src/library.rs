@@ -77,7 +77,7 @@ impl Executor<'_, '_> {
             ("__bw_resize", [object, size]) => self.resize(object, size).map(Some),
             ("__bw_release", [object]) => self.release(object).map(|()| None),
             // The call has left marks at what the stub leaves alone.
-            ("__bw_left_alone", [_, _]) => Ok(None),
+            ("__bw_left_alone", [_, _]) | ("__bw_outside", []) => Ok(None),
             ("__bw_throws", []) => {
                 self.note_reach();
                 Ok(None)

@@ -145,6 +145,11 @@ impl<'p> Executor<'_, 'p> {
         }
     }
 
+    /// Whether an object belongs to the driver, which stands for the caller: in C++, arguments are made there.
+    pub(crate) fn is_of_driver(&self, object: ObjectId) -> bool {
+        self.frames.first().is_some_and(|driver| driver.stack_objects.contains(&object))
+    }
+
     /// Whether the program made an object itself.
     fn is_own(&self, object: ObjectId) -> bool {
         matches!(self.memory.get(object).map(|object| object.origin), Some(Origin::Stack | Origin::Heap))
@@ -237,7 +242,7 @@ impl<'p> Executor<'_, 'p> {
         // What the test gives its caller has; what a call was given before may have been kept.
         let is_known = |object: &ObjectId| match self.memory.get(*object).map(|object| object.origin) {
             Some(Origin::Input(shape)) => !self.is_stream_shape(shape),
-            _ => self.memory.known_outside(*object).is_some(),
+            _ => self.memory.known_outside(*object).is_some() || self.is_of_driver(*object),
         };
         let known: Vec<ObjectId> = self.memory.ids().filter(is_known).collect();
         let roots = known.iter().copied().chain(seen.iter().map(|(object, _)| *object));

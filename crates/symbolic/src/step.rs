@@ -260,7 +260,7 @@ impl<'p> Executor<'_, 'p> {
         let own = match self.value(address) {
             Value::Pointer(pointer) => self.memory.get(pointer.object).is_some_and(|object| {
                 let made = object.origin == Origin::Stack || (atomic && object.origin == Origin::Heap);
-                made && self.memory.known_outside(pointer.object).is_none()
+                made && self.memory.known_outside(pointer.object).is_none() && !self.is_of_driver(pointer.object)
             }),
             _ => false,
         };
