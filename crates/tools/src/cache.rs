@@ -51,12 +51,17 @@ impl Cache {
         let entry = self.entry(key);
         for file in fs::read_dir(&entry)? {
             let file = file?;
+            if !file.file_type()?.is_file() {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
             let target = into.join(file.file_name());
             // A link costs nothing; across file systems only a copy works.
             fs::hard_link(file.path(), &target).or_else(|_| fs::copy(file.path(), &target).map(drop))?;
         }
-        // Entries that nobody has used for long can be told by their time.
-        File::open(&entry)?.set_modified(SystemTime::now())
+        // Entries that nobody has used for long can be told by their time. A confined process may not set it, and the
+        // entry is as good without.
+        let _ = File::open(&entry).and_then(|entry| entry.set_modified(SystemTime::now()));
+        Ok(())
     }
 
     /// Keeps copies of files as an entry. An entry appears as a whole or not at all.
@@ -70,6 +75,9 @@ impl Cache {
         let beside = tempfile::Builder::new().prefix("new-").tempdir_in(&self.folder)?;
         for file in files {
             let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            if !fs::symlink_metadata(file)?.is_file() {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
             fs::copy(file, beside.path().join(name))?;
         }
         // Where another process was first, its entry stays and this one goes.
