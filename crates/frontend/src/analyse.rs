@@ -11,6 +11,7 @@ use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
 use clang_sys::CXCursor_FunctionDecl;
 
+use crate::assembly;
 use crate::callees::Callees;
 use crate::cfg::{Builder, Flow, never_returns};
 use crate::clang::{self, ClangType, Cursor, ParsedUnit};
@@ -158,6 +159,7 @@ impl Job<'_> {
             class_text: String::new(),
             instances: instances::declared(&self.instances, &self.instance_places, &marked.root().children()),
             usable: UsableConstructors::new(),
+            in_assembly: assembly::defined_names(&declarations, &self.preprocessed),
         };
         unit.derived = Derived::of_unit(&classes, &mut unit.types, &mut unit.map.feeds, |text| self.compiles(text));
         // The main file is the first of the map even if a header defines the first function.
@@ -476,6 +478,8 @@ struct UnitBuilder<'a, 'u> {
     class_text: String,
     instances: Vec<Instance<'a, 'u>>,
     usable: UsableConstructors<'u>,
+    /// What assembly outside functions defines.
+    in_assembly: BTreeSet<String>,
 }
 
 impl<'u> UnitBuilder<'_, 'u> {
@@ -664,7 +668,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         let text = &self.job.preprocessed;
         let mut undefined =
             stubs::undefined_functions(declarations, &mut self.types, |function| never_returns(function, text));
-        undefined.retain(|function| !self.job.provided.contains(&function.symbol));
+        undefined.retain(|function| !self.is_defined_elsewhere(&function.symbol));
         let mut pointed = stubs::pointed_functions(&self.types);
         let (map, types) = (&self.map, &self.types);
         let mut written = Written::of(&undefined, &pointed, map, types);
@@ -779,10 +783,15 @@ impl<'u> UnitBuilder<'_, 'u> {
         Unit { map: self.map, marked, plain, columns, flags: job.flags.clone(), language: job.language }
     }
 
+    /// Tells whether another given file, or assembly of this one, defines a symbol.
+    fn is_defined_elsewhere(&self, symbol: &str) -> bool {
+        self.job.provided.contains(symbol) || self.in_assembly.contains(symbol)
+    }
+
     /// The variables that another file defines. A static variable without an initial value is defined here all the same.
     fn undefined_variables(&self) -> impl Iterator<Item = Cursor<'u>> {
         let undefined = |global: &Cursor<'u>| global.definition().is_none() && !global.has_internal_linkage();
-        let provided = |global: &Cursor<'u>| self.job.provided.contains(&global.spelling());
+        let provided = |global: &Cursor<'u>| self.is_defined_elsewhere(&global.spelling());
         self.globals.variables.iter().copied().filter(move |global| undefined(global) && !provided(global))
     }
 

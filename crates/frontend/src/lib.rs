@@ -5,6 +5,7 @@
 
 mod allocations;
 mod analyse;
+mod assembly;
 mod callees;
 mod cfg;
 mod clang;

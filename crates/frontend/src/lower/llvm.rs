@@ -63,6 +63,13 @@ impl<'m> ModuleView<'m> {
         // SAFETY: the module is alive for 'm and owns its layout.
         ModuleView { module, layout: unsafe { LLVMGetModuleDataLayout(module) }, lifetime: PhantomData }
     }
+    /// Assembly outside functions.
+    pub fn assembly(self) -> &'m str {
+        let mut length = 0;
+        // SAFETY: the module is alive and owns the text.
+        let bytes = unsafe { text(LLVMGetModuleInlineAsm(self.module, &mut length), length) };
+        str::from_utf8(bytes).unwrap_or_default()
+    }
     pub fn functions(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: the module is alive.
         values(unsafe { LLVMGetFirstFunction(self.module) }, LLVMGetNextFunction)

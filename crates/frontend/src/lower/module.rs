@@ -1,6 +1,6 @@
 //! A whole module: numbers functions and globals, then lowers each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use branchwise_program::code::{Code, Function, Global, Initializer, Operand};
 use branchwise_program::{CodeFunctionId, GlobalId, Id, IdVec, RegisterId};
@@ -43,6 +43,8 @@ pub struct ModuleLowering<'m> {
     globals: HashMap<Value<'m>, GlobalId>,
     /// Objects that stand for the labels of functions whose labels have addresses, numbered after the globals.
     labels: Vec<Value<'m>>,
+    /// The words of assembly outside functions, which may read and write each variable that it names.
+    in_assembly: HashSet<&'m str>,
 }
 
 impl<'m> ModuleLowering<'m> {
@@ -55,7 +57,14 @@ impl<'m> ModuleLowering<'m> {
             functions: HashMap::new(),
             globals: HashMap::new(),
             labels: Vec::new(),
+            in_assembly: view.assembly().split(|letter| !is_part_of_symbol(letter)).collect(),
         }
+    }
+
+    /// Tells whether only the functions of the module know the name.
+    fn is_internal(&self, value: Value<'m>) -> bool {
+        let local = matches!(value.linkage(), Linkage::LLVMInternalLinkage | Linkage::LLVMPrivateLinkage);
+        local && !self.in_assembly.contains(value.name().as_str())
     }
 
     fn number(&mut self, functions: &[Value<'m>], globals: &[Value<'m>]) {
@@ -96,6 +105,10 @@ impl<'m> ModuleLowering<'m> {
         }
         current
     }
+}
+
+fn is_part_of_symbol(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '.' | '$')
 }
 
 /// Intrinsics and markers become instructions; all other functions keep an entry.
@@ -153,7 +166,7 @@ fn lower_global<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Global
         size: if sized { module.view.abi_size(ty) } else { 0 },
         alignment,
         constant: value.is_constant_global(),
-        internal: matches!(value.linkage(), Linkage::LLVMInternalLinkage | Linkage::LLVMPrivateLinkage),
+        internal: module.is_internal(value),
         elsewhere: false,
         weak: is_weak(value),
         initializer: value.initializer().map(|initializer| constants::initializer(module, initializer)),
