@@ -14,26 +14,36 @@ pub struct Guard {
     pub memory: u64,
     /// The folder that they write to.
     pub folder: PathBuf,
-    /// Bytes of files in it, or open and removed from it.
+    /// Bytes of files in it, or removed from it and still in use.
     pub files: u64,
+    /// Bytes of the largest file that they can write.
+    pub largest_file: u64,
+    /// How many looks may find that the started process alone has too much: it may be removing what those below
+    /// it have left.
+    pub patience: u32,
 }
 
+/// Folders with longer paths count as too much: what is in them could soon not be seen any more.
+const LONGEST_PATH: usize = 2048;
+
 impl Guard {
-    /// Ends the processes below the started one, or that one where it has none, if together they use too much. Returns
-    /// whether it did.
-    pub fn look(&self) -> bool {
+    /// Ends the processes below the started one, or that one where it has none, if together they use too much.
+    pub fn look(&mut self) {
         let below = descendants(self.process);
-        let users = if below.is_empty() { vec![self.process] } else { below };
-        let too_much = memory_of(&users) > self.memory || self.file_bytes(&users) > self.files;
-        if too_much {
-            users.iter().for_each(|&process| kill(process));
+        let alone = below.is_empty();
+        let users = if alone { vec![self.process] } else { below };
+        if memory_of(&users) <= self.memory && self.file_bytes(&users) <= self.files {
+            return;
         }
-        too_much
+        match alone && self.patience > 0 {
+            true => self.patience -= 1,
+            false => users.iter().for_each(|&process| kill(process)),
+        }
     }
 
     fn file_bytes(&self, users: &[i32]) -> u64 {
         let mut seen = HashSet::new();
-        let mut bytes = bytes_below(&self.folder, &mut seen);
+        let Some(mut bytes) = bytes_below(&self.folder, &mut seen) else { return u64::MAX };
         let Ok(device) = fs::metadata(&self.folder).map(|folder| folder.dev()) else { return bytes };
         for file in users.iter().flat_map(|user| fs::read_dir(format!("/proc/{user}/fd"))).flatten().flatten() {
             let Ok(status) = fs::metadata(file.path()) else { continue };
@@ -42,8 +52,25 @@ impl Guard {
                 bytes += status.blocks() * 512;
             }
         }
-        bytes
+        let mapped: HashSet<u64> = users.iter().flat_map(|&user| removed_and_mapped(user, device)).collect();
+        let unseen = mapped.into_iter().filter(|&inode| seen.insert((device, inode))).count();
+        bytes.saturating_add(self.largest_file.saturating_mul(unseen as u64))
     }
+}
+
+/// Returns the numbers of files that a process has mapped and nobody can name any more. Their sizes stand nowhere that an
+/// ordinary user may read.
+fn removed_and_mapped(process: i32, device: u64) -> Vec<u64> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    let device = format!("{major:02x}:{minor:02x}");
+    let inode = |line: &str| {
+        // Range, rights, offset, device, inode, name.
+        let mut fields = line.strip_suffix(" (deleted)")?.split_whitespace().skip(3);
+        fields.next().filter(|field| **field == device)?;
+        fields.next()?.parse().ok()
+    };
+    maps.lines().filter_map(inode).collect()
 }
 
 fn kill(process: i32) {
@@ -51,10 +78,14 @@ fn kill(process: i32) {
     unsafe { libc::kill(process, libc::SIGKILL) };
 }
 
-fn bytes_below(folder: &Path, seen: &mut HashSet<(u64, u64)>) -> u64 {
+/// Returns the size of everything in a folder; `None` where folders in it are nested too deep.
+fn bytes_below(folder: &Path, seen: &mut HashSet<(u64, u64)>) -> Option<u64> {
     let mut waiting = vec![folder.to_owned()];
     let mut bytes = 0;
     while let Some(folder) = waiting.pop() {
+        if folder.as_os_str().len() > LONGEST_PATH {
+            return None;
+        }
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Ok(status) = entry.metadata() else { continue };
             if status.is_dir() {
@@ -65,7 +96,7 @@ fn bytes_below(folder: &Path, seen: &mut HashSet<(u64, u64)>) -> u64 {
             }
         }
     }
-    bytes
+    Some(bytes)
 }
 
 fn memory_of(processes: &[i32]) -> u64 {

@@ -9,7 +9,7 @@ use branchwise_program::usage::ONLY_NATIVE;
 
 use branchwise_tools::{Key, KeyBuilder, LARGEST_FILE, ToolRun, make_executable, read_ordinary, write_new};
 
-use crate::elf::{Symbols, read_symbols, section_names};
+use crate::elf::{NamedSection, Symbols, named_sections, read_symbols};
 use crate::objects::{driver_table, missing_variables};
 use crate::sanitize::{LaterSources, Sanitizers};
 use crate::tools::error_text;
@@ -258,8 +258,9 @@ impl<'a> Variant<'a> {
             write(&names, part.renamings(&defined, &self.sources.map.allowed_calls))?;
             let mut command = ToolRun::new(&self.tools.objcopy);
             command.arg(crate::tools::joined("--redefine-syms=", &names)).arg(&part.object);
-            // The runtime calls them in the test's own process.
-            command.args(part.constructors.iter().map(|list| format!("--rename-section={list}=bw_constructors")));
+            let sections = self.folder.join(format!("{}-sections-{index}.txt", self.name()));
+            write(&sections, part.section_renamings())?;
+            command.arg(crate::tools::joined("@", &sections));
             self.tools.succeed("llvm-objcopy", command.writes_to(self.folder))?;
         }
         Ok(parts.into_iter().map(|part| part.object).collect())
@@ -363,27 +364,38 @@ fn unresolved_names(warnings: &str) -> Vec<String> {
 struct Part<'a> {
     object: PathBuf,
     symbols: Symbols,
-    /// The sections with what is called before `main`, in that order.
-    constructors: Vec<String>,
+    sections: Vec<NamedSection>,
     renamed: &'a BTreeMap<String, String>,
 }
 
 impl<'a> Part<'a> {
     fn of(object: PathBuf, renamed: &'a BTreeMap<String, String>) -> Result<Part<'a>, ReplayError> {
         let bytes = read(&object)?;
-        let read = read_symbols(&bytes).zip(section_names(&bytes)).ok_or_else(|| ReplayError::Compile {
+        let read = read_symbols(&bytes).zip(named_sections(&bytes)).ok_or_else(|| ReplayError::Compile {
             what: "code",
             message: "the compiler's output is not a 64-bit ELF object; other targets cannot be replayed".to_string(),
         });
         let (symbols, sections) = read?;
-        let mut constructors: Vec<String> = sections.into_iter().filter(|name| is_list_of_constructors(name)).collect();
-        constructors.dedup();
-        Ok(Part { object, symbols, constructors, renamed })
+        Ok(Part { object, symbols, sections, renamed })
     }
 
     /// What it is to define.
     fn defined(&self) -> impl Iterator<Item = String> {
         self.symbols.defined.iter().map(|name| self.renamed.get(name).unwrap_or(name).clone())
+    }
+
+    /// Returns arguments for llvm-objcopy, a line each. The runtime calls constructors in the test's own process, and its
+    /// filter knows the user's code by its section (`filter_calls` in `runtime.c`).
+    fn section_renamings(&self) -> String {
+        let mut lines = BTreeSet::new();
+        for NamedSection { name, holds_code } in &self.sections {
+            if is_list_of_constructors(name) {
+                lines.insert(format!("--rename-section={}=bw_constructors\n", quoted(name)));
+            } else if *holds_code && !is_shared_with_the_system(name) {
+                lines.insert(format!("--rename-section={}=bw_code\n", quoted(name)));
+            }
+        }
+        lines.into_iter().collect()
     }
 
     /// Lines `OLD NEW` as llvm-objcopy reads them. `defined`: what any of the files defines; `allowed`: functions that
@@ -409,6 +421,16 @@ impl<'a> Part<'a> {
         }
         lines
     }
+}
+
+/// Tells whether the linker makes one function of this section's code and that of the C library's start files.
+fn is_shared_with_the_system(section: &str) -> bool {
+    matches!(section, ".init" | ".fini")
+}
+
+/// Returns a name as a file of arguments has it.
+fn quoted(name: &str) -> String {
+    name.chars().flat_map(|letter| ['\\', letter]).collect()
 }
 
 /// Whether a section lists what the user's code does before `main`. Priorities up to 100 are those of the compiler: sanitizers

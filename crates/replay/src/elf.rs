@@ -9,6 +9,7 @@ pub(crate) struct Symbols {
 }
 
 const SECTION_IS_SYMBOL_TABLE: u32 = 2;
+const SECTION_IS_EXECUTABLE: u64 = 4;
 const UNDEFINED_SECTION: u16 = 0;
 const BIND_GLOBAL: u8 = 1;
 
@@ -31,11 +32,23 @@ fn symbol_table(file: &[u8]) -> Option<Option<(&[u8], &[u8])>> {
     Some(Some((table.bytes(file)?, names)))
 }
 
-/// The names of a file's sections, in their order; a name may be that of several.
-pub(crate) fn section_names(file: &[u8]) -> Option<Vec<String>> {
+/// A section as other sections see it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NamedSection {
+    /// Several sections may share it.
+    pub name: String,
+    pub holds_code: bool,
+}
+
+/// Returns a file's sections in their order.
+pub(crate) fn named_sections(file: &[u8]) -> Option<Vec<NamedSection>> {
     let sections = Sections::of(file)?;
     let texts = sections.section(half(file, 0x3e)? as usize)?.bytes(file)?;
-    sections.all().map(|section| name_at(texts, section.name as usize)).collect()
+    let named = |section: Section| {
+        let name = name_at(texts, section.name as usize)?;
+        Some(NamedSection { name, holds_code: section.flags & SECTION_IS_EXECUTABLE != 0 })
+    };
+    sections.all().map(named).collect()
 }
 
 /// The address of a function of an executable that is loaded where it was linked to be.
@@ -99,6 +112,7 @@ impl<'f> Sections<'f> {
 struct Section {
     name: u32,
     kind: u32,
+    flags: u64,
     link: u32,
     offset: usize,
     size: usize,
@@ -109,6 +123,7 @@ impl Section {
         Some(Section {
             name: u32_at(file, at)?,
             kind: u32_at(file, at.checked_add(4)?)?,
+            flags: word(file, at.checked_add(8)?)?,
             offset: word(file, at.checked_add(0x18)?)? as usize,
             size: word(file, at.checked_add(0x20)?)? as usize,
             link: u32_at(file, at.checked_add(0x28)?)?,
@@ -148,6 +163,6 @@ mod tests {
         assert_eq!(read_symbols(b"!<arch>\n"), None);
         let mut damaged = b"\x7fELF\x02\x01".to_vec();
         damaged.resize(64, 0xff);
-        let _ = (read_symbols(&damaged), section_names(&damaged));
+        let _ = (read_symbols(&damaged), named_sections(&damaged));
     }
 }

@@ -226,9 +226,19 @@ fn work_files(harness: &Harness) -> Files {
     Files { writable: vec![harness.own.path().join(WORK)], ..Files::default() }
 }
 
+/// How many looks find the harness clearing its folder, in one batch.
+const LOOKS_WHILE_CLEARING: u32 = 40;
+
 fn guard(limits: &Limits, process: i32, folder: PathBuf) -> Option<Guard> {
     let megabytes = 2 * limits.memory_megabytes.max(WATCHED_MEGABYTES);
-    let guard = Guard { process, memory: megabytes << 20, folder, files: limits.output_megabytes << 20 };
+    let guard = Guard {
+        process,
+        memory: megabytes << 20,
+        folder,
+        files: limits.output_megabytes << 20,
+        largest_file: FILE_BYTES,
+        patience: LOOKS_WHILE_CLEARING,
+    };
     Some(guard).filter(|_| limits.sandbox.layers != Layers::NONE)
 }
 
@@ -266,7 +276,7 @@ impl Read for Answers {
             if self.is_ready()? {
                 return self.output.read(to);
             }
-            if let Some(guard) = &self.guard {
+            if let Some(guard) = &mut self.guard {
                 guard.look();
             }
         }

@@ -277,6 +277,7 @@ fn named_tests() -> Vec<Trial> {
             no_function_of_cpp_touches_a_canary
             values_of_the_machine_are_never_expected
             files_that_are_linked_touch_no_canary
+            instructions_that_call_the_system_touch_no_canary
             an_allowed_call_runs_and_others_do_not
             no_function_of_c_touches_a_canary
         }

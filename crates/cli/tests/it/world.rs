@@ -281,6 +281,40 @@ pub fn no_function_of_cpp_touches_a_canary() {
     assert_eq!(covered(&json, "now"), (2, 2));
 }
 
+/// Functions whose own instructions call the system: in a function, in a section of its own, outside all functions.
+const INSTRUCTIONS: &str = r#"
+static long raw(long number, const char *name, long mode) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(name), "S"(mode) : "rcx", "r11", "memory");
+    return result;
+}
+__attribute__((section("fast"))) long hidden(long number, const char *name) {
+    long result;
+    __asm__ volatile(".byte 0x0f, 0x05" : "=a"(result) : "0"(number), "D"(name), "S"(0) : "rcx", "r11", "memory");
+    return result;
+}
+__asm__(".text\n.globl outside\noutside: movl $87, %eax\nsyscall\nret\n");
+long outside(const char *name);
+int f(int x) { if (x > 3) { raw(83, NEW, 0777); return 1; } return 0; }
+int g(int x) { if (x > 3) { hidden(87, FILE_NAME); return 1; } return 0; }
+int h(int x) { if (x > 3) { outside(FILE_NAME); return 1; } return 0; }
+int other(int x) { if (x > 3) return 1; return 0; }
+"#;
+
+pub fn instructions_that_call_the_system_touch_no_canary() {
+    let mut canaries = Canaries::new();
+    let text = canaries.definitions() + INSTRUCTIONS;
+    let json = exercised("unit.c", &text, &["clang-19", "gcc"], &mut canaries);
+    for name in ["f", "g", "h"] {
+        let function = json["functions"].as_array().into_iter().flatten().find(|it| it["name"] == name);
+        let tests = function.map(|function| &function["tests"]).and_then(Json::as_array).expect("tests");
+        let refused = libc::SIGSYS.to_string();
+        let stopped = tests.iter().filter(|test| test["observed"]["signal"] == refused.as_str()).count();
+        assert!(name == "h" || stopped == 1, "{name}: {tests:#?}");
+    }
+    assert_eq!(covered(&json, "other"), (2, 2));
+}
+
 pub fn values_of_the_machine_are_never_expected() {
     let mut canaries = Canaries::new();
     let text = "#include <stdlib.h>\n#include <sys/stat.h>\n#include <sys/utsname.h>\n#include <time.h>\n#include <unistd.h>\n\
