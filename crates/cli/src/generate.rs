@@ -12,6 +12,7 @@ use branchwise_generate::{FunctionSettings, Settings, WantedGoals, WantedPlace, 
 use branchwise_goals::Criterion;
 use branchwise_report::{FileReport, LinkedSource, Origin, ProgressView, Style, TableTime, Totals, WrittenSuite};
 use branchwise_results::{Report, Run};
+use branchwise_tools::{LARGEST_TEXT, read_text};
 
 use crate::arguments::{ExternalSolver, GenerateArguments};
 use crate::config::Config;
@@ -238,7 +239,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupt: &Interrup
 fn wanted(arguments: &GenerateArguments) -> Result<WantedGoals, CliError> {
     let mut paths = arguments.paths.clone();
     if let Some(file) = &arguments.paths_file {
-        let text = std::fs::read_to_string(file)
+        let text = read_text(file, LARGEST_TEXT)
             .map_err(|cause| CliError::input(format!("cannot read {}", file.display())).with_cause(cause))?;
         paths.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned));
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use branchwise_generate::Settings;
 use branchwise_results::{Budget, ConfigFile, Options, Run, Source};
+use branchwise_tools::{LARGEST_TEXT, read_limited};
 
 use crate::arguments::GenerateArguments;
 use crate::config::Config;
@@ -39,7 +40,7 @@ pub fn before(arguments: &GenerateArguments, config: &Config, config_path: Optio
 
 /// A file that cannot be read any more was read a moment ago; its hash stays empty.
 fn config_file(path: &Path) -> ConfigFile {
-    let sha256 = std::fs::read(path).map(|text| branchwise_results::sha256(&text)).unwrap_or_default();
+    let sha256 = read_limited(path, LARGEST_TEXT).map(|text| branchwise_results::sha256(&text)).unwrap_or_default();
     ConfigFile { path: path.display().to_string(), sha256 }
 }
 

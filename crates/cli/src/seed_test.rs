@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use branchwise_tools::{LARGEST_TEXT, read_text};
+
 use crate::error::CliError;
 
 /// Empty lines, and what follows `#`, say nothing.
 pub fn read(path: &Path) -> Result<Vec<(String, i128)>, CliError> {
     let cannot_read = |cause| CliError::input(format!("cannot read {}", path.display())).with_cause(cause);
-    let text = std::fs::read_to_string(path).map_err(cannot_read)?;
+    let text = read_text(path, LARGEST_TEXT).map_err(cannot_read)?;
     let mut values = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let said = line.split('#').next().unwrap_or_default().trim();

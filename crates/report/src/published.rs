@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use branchwise_results::{DETAILS, Details, Folder, INDEX, Pieces, Report, is_details_path, sha256};
-use branchwise_tools::make_folder;
+use branchwise_tools::{LARGEST_FILE, make_folder, read_ordinary};
 
 use crate::suite::SuiteError;
 use crate::whole::{Staged, stage, sync_names};
@@ -73,7 +73,7 @@ fn outdated(folder: &Path, details: &[Details]) -> Vec<(String, String)> {
 
 /// Removes a file of ours. A file that somebody changed since is no longer ours.
 fn remove_unchanged(path: &Path, hash: &str) {
-    if fs::read(path).is_ok_and(|text| sha256(&text) == hash) {
+    if read_ordinary(path, LARGEST_FILE).is_ok_and(|text| sha256(&text) == hash) {
         // A file that cannot be removed is in nobody's way.
         let _ = fs::remove_file(path);
     }

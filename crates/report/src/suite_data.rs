@@ -7,6 +7,7 @@ use branchwise_goals::TestId;
 use branchwise_program::map::Map;
 use branchwise_program::{FunctionId, Id, TypeId};
 use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, StreamContents, TestCase};
+use branchwise_tools::read_limited;
 use serde::{Deserialize, Serialize};
 
 use crate::file_report::FileReport;
@@ -122,6 +123,9 @@ pub struct StoredPointer {
     pub offset: u64,
 }
 
+/// The most that `suite.json` may hold.
+const LARGEST_SUITE: u64 = 4 << 30;
+
 impl Suite {
     pub fn new(files: &[FileReport], origin: Origin<'_>) -> Self {
         Suite { version: 1, files: files.iter().map(|file| stored_file(file, origin)).collect() }
@@ -130,8 +134,8 @@ impl Suite {
     /// Reads `suite.json` of a folder that [`crate::write_suite`] wrote.
     pub fn load(folder: &Path) -> Result<Self, SuiteError> {
         let path = folder.join("suite.json");
-        let text = std::fs::read_to_string(&path).map_err(|cause| SuiteError::cannot_read(&path, &cause))?;
-        let suite: Suite = serde_json::from_str(&text).map_err(|cause| SuiteError::not_a_suite(&path, &cause))?;
+        let text = read_limited(&path, LARGEST_SUITE).map_err(|cause| SuiteError::cannot_read(&path, &cause))?;
+        let suite: Suite = serde_json::from_slice(&text).map_err(|cause| SuiteError::not_a_suite(&path, &cause))?;
         match suite.version {
             1 => Ok(suite),
             version => Err(SuiteError::not_a_suite(&path, &format!("version {version} is not known"))),

@@ -1,7 +1,8 @@
 //! Reads the folder of a report.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -12,6 +13,9 @@ use crate::report::ReportFormat;
 use crate::{
     Finding, Function, FunctionFile, INDEX, Index, IndexedFunction, LoadError, Report, VERSION, is_details_path, sha256,
 };
+
+/// The most that a file of a report may hold.
+const LARGEST_FILE: u64 = 2 << 30;
 
 /// A folder with a report, of which the index is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +88,7 @@ impl Folder {
             return Err(LoadError::not_an_index(&self.path.join(INDEX), &cause));
         }
         let path = self.path.join(relative);
-        let text = fs::read(&path).map_err(|cause| LoadError::no_details(&path, &cause))?;
+        let text = read_limited(&path).map_err(|cause| LoadError::no_details(&path, &cause))?;
         if sha256(&text) != hash {
             return Err(LoadError::other_details(&path, &"its SHA-256 is another one"));
         }
@@ -94,9 +98,23 @@ impl Folder {
     }
 }
 
+/// Reads an ordinary file of at most [`LARGEST_FILE`] bytes. A folder of results may come from anybody.
+fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for somebody to write to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= LARGEST_FILE {
+        true => Ok(bytes),
+        false => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {LARGEST_FILE} bytes"))),
+    }
+}
+
 fn read_index(path: &Path) -> Result<Value, LoadError> {
-    let text = fs::read_to_string(path).map_err(|cause| LoadError::no_index(path, &cause))?;
-    serde_json::from_str(&text).map_err(|cause| LoadError::not_an_index(path, &cause))
+    let text = read_limited(path).map_err(|cause| LoadError::no_index(path, &cause))?;
+    serde_json::from_slice(&text).map_err(|cause| LoadError::not_an_index(path, &cause))
 }
 
 /// Says why an object is no index that this version reads.

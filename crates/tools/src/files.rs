@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// The most that a source file may hold.
 pub const LARGEST_SOURCE: u64 = 512 << 20;
+/// The most that a text may hold which a person writes for Branchwise: configuration, inputs, paths.
+pub const LARGEST_TEXT: u64 = 64 << 20;
 
 /// Writes a new file in place of what has the name.
 pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
@@ -52,6 +54,14 @@ pub fn read_limited(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, libc::O_NONBLOCK)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     within(bytes, most)
+}
+
+/// Returns the text of what the user names: a file, a pipe or a device.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    String::from_utf8(within(bytes, most)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
 }
 
 fn open_ordinary(path: &Path) -> io::Result<File> {
@@ -104,6 +114,7 @@ mod tests {
     #[test]
     fn devices_and_large_files_are_not_read() {
         assert!(read_limited(Path::new("/dev/zero"), 100).is_err());
+        assert!(read_text(Path::new("/dev/zero"), 100).is_err());
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let file = folder.path().join("file");
         write_new(&file, "12345").expect("writable");

@@ -8,7 +8,8 @@ mod run;
 
 pub use cache::{Cache, Key, KeyBuilder, VARIABLE};
 pub use files::{
-    LARGEST_SOURCE, append_ordinary, make_executable, make_folder, read_limited, read_ordinary, write_new,
+    LARGEST_SOURCE, LARGEST_TEXT, append_ordinary, make_executable, make_folder, read_limited, read_ordinary,
+    read_text, write_new,
 };
 pub use find::{FOLDER, VERSION, find_tool};
 pub use run::{Excess, LARGEST_FILE, Pipes, ToolFailure, ToolOutput, ToolRules, ToolRun};

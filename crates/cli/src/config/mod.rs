@@ -11,6 +11,7 @@ use branchwise_frontend::Declarations;
 use branchwise_generate::{FindingsMode, FunctionSettings, Scope, Strategy};
 use branchwise_program::assumption::{Accepted, Bundle, UnknownAssumption, acceptable};
 use branchwise_program::map::{Domain, PointerDomain, Precondition, ReadDomain, ResultDomain, Written};
+use branchwise_tools::{LARGEST_TEXT, read_text};
 
 use crate::error::CliError;
 
@@ -98,7 +99,7 @@ impl Config {
     /// What the file says; nothing where there is none.
     pub fn read(path: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = path else { return Ok(Config::default()) };
-        let text = std::fs::read_to_string(path)
+        let text = read_text(path, LARGEST_TEXT)
             .map_err(|cause| CliError::input(format!("cannot read {}: {cause}", path.display())))?;
         read::config(path, &text)
     }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 
+use crate::support::tool;
+
 /// Runs `branchwise generate` in a folder with these files.
 fn generate(files: &[(&str, &str)], arguments: &[&str]) -> (tempfile::TempDir, Output) {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -116,6 +118,32 @@ pub fn a_missing_header() {
         ---- exit status 3
     "#]],
     );
+}
+
+/// A folder or a file of a stranger's must not fill the memory, and nobody waits for a pipe.
+pub fn devices_and_pipes_in_the_place_of_files() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [results, suite] = ["report.json", "suite.json"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink("/dev/zero", &results).expect("a writable folder");
+    let pipe = Command::new("mkfifo").arg(&suite).status().expect("mkfifo starts");
+    assert!(pipe.success());
+    let program = folder.path().join("unit.c");
+    std::fs::write(&program, "int f(int x) { return x > 3; }\n").expect("a writable folder");
+    let program = program.display().to_string();
+    let named = folder.path().display().to_string();
+    let calls = [
+        vec!["explain", &named, "1"],
+        vec!["replay", &named],
+        vec!["generate", &program, "--config", "/dev/zero"],
+        vec!["generate", &program, "--function", "f", "--seed-test", "/dev/zero"],
+    ];
+    for arguments in calls {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
+        command.args(&arguments).current_dir(folder.path());
+        let run = tool::run(command, folder.path());
+        let says = ["it is no ordinary file", "it is larger than"].iter().any(|words| run.errors.contains(words));
+        assert!(run.status == Some(3) && says, "{arguments:?}: {:?} {}", run.status, run.errors);
+    }
 }
 
 pub fn an_empty_file() {

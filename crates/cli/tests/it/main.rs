@@ -71,6 +71,7 @@ fn named_tests() -> Vec<Trial> {
             code_that_does_not_compile
             a_missing_header
             an_empty_file
+            devices_and_pipes_in_the_place_of_files
             a_mistyped_function
             one_file_of_two_does_not_compile
             a_function_that_loops_for_ever
