@@ -107,6 +107,11 @@ pub struct GenerateArguments {
     #[arg(long, value_name = "N", conflicts_with = "time")]
     pub steps: Option<u64>,
 
+    /// Share of each function's time, in percent, in which the outcomes that are called infeasible are attacked: native runs
+    /// with random inputs try to take them. 0: none do [default: 3]
+    #[arg(long, value_name = "SHARE", value_parser = percent)]
+    pub attack: Option<f64>,
+
     /// Memory for each function; its exploration ends there
     #[arg(long, value_name = "MEGABYTES", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
     pub memory: u64,

@@ -222,6 +222,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupt: &Interrup
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         measure: arguments.measure,
         data_dependence: !arguments.no_data_dependence,
+        attack: arguments.attack.unwrap_or(defaults.attack),
         aim: arguments.aim.map(Into::into).unwrap_or_default(),
         k: arguments.k.unwrap_or(defaults.k),
         accepted: config.accepted(&arguments.assume)?,

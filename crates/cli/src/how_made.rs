@@ -24,6 +24,7 @@ pub fn before(arguments: &GenerateArguments, config: &Config, config_path: Optio
         memory_megabytes: settings.memory_megabytes,
         k: settings.k,
         data_dependence: settings.data_dependence,
+        attack: arguments.attack,
         measure: settings.measure,
         set_statics: arguments.set_statics,
         assume: settings.accepted.keys(),

@@ -93,7 +93,7 @@ fn report(
 fn unmeasured(error: &ReplayError) -> ReplaySummary {
     let what = format!("the suites could not be measured: {error}");
     ReplaySummary {
-        disagreements: vec![Disagreement { function: String::new(), test: None, what }],
+        disagreements: vec![Disagreement { function: String::new(), test: None, what, case: None }],
         ..ReplaySummary::default()
     }
 }

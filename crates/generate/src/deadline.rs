@@ -27,6 +27,10 @@ impl Deadline {
         Deadline(settings.steps.is_none().then(end))
     }
 
+    pub(crate) fn none() -> Self {
+        Deadline(None)
+    }
+
     #[cfg(test)]
     pub(crate) fn in_the_past() -> Self {
         Deadline(Some(Instant::now()))

@@ -46,7 +46,7 @@ use further::Followed;
 pub(crate) use paths::Along;
 use paths::{PathSearch, frontier};
 use questions::Questions;
-use seeds::Named;
+pub(crate) use seeds::Named;
 use unite::Uniting;
 
 /// How many paths without a proper end are replayed in the hope that they natively reach more.
@@ -69,7 +69,8 @@ pub(crate) struct Attempt {
     /// Found by solving, not the first input.
     pub solved: bool,
     pub constraint: PathConstraint,
-    named: Named,
+    /// The input by the names of its variables.
+    pub named: Named,
 }
 
 /// What limits the conclusions of a round.

@@ -2,10 +2,12 @@
 //! [`Progress`] events.
 
 mod alarm;
+mod attack;
 mod case;
 mod conclude;
 mod confirm;
 mod deadline;
+mod drawing;
 mod effects;
 mod explore;
 mod footprint;
@@ -26,6 +28,7 @@ pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
 pub use case::test_case;
 pub use conclude::{UnitReport, conclude, conclude_at_once};
+pub use drawing::{Drawing, Random};
 pub use goal_tree::{DrawnNode, DrawnWay, GoalTrees, TreeDrawing};
 pub use replayed::disagreement;
 pub use result::*;

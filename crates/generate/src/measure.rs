@@ -223,7 +223,7 @@ impl Comparison<'_> {
 
     fn disagree(&mut self, function: FunctionId, what: String) {
         let function = self.map.functions[function].name.clone();
-        self.summary.disagreements.push(Disagreement { function, test: None, what });
+        self.summary.disagreements.push(Disagreement { function, test: None, what, case: None });
     }
 }
 

@@ -176,7 +176,8 @@ pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Tr
     Trace { calls, events: &path.events, readings: &path.readings, before_unit, up_to_end, end }
 }
 
-fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observation) -> Trace<'a> {
+/// The marker log of a native run, as far as it counts.
+pub(crate) fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a Observation) -> Trace<'a> {
     let events = &native.events[..native.events.len().min(defined_events(path))];
     let end = match native.end {
         _ if native.truncated || events.len() < native.events.len() => TraceEnd::Stopped,

@@ -75,6 +75,8 @@ pub struct GoalReport {
     pub pair: Option<[String; 2]>,
     /// What was refuted, where a single path could not be taken.
     pub refuted: Option<PathConstraint>,
+    /// How many native executions the verdict survived, where it is infeasible and was attacked.
+    pub attacked: Option<u64>,
 }
 
 /// What an input must satisfy to take a path.
@@ -311,6 +313,8 @@ pub struct Disagreement {
     pub function: String,
     pub test: Option<TestId>,
     pub what: String,
+    /// The input that shows it, where it is none of a test.
+    pub case: Option<TestCase>,
 }
 
 /// What happens while generation runs; terminal and logs only read these.

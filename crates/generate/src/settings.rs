@@ -51,6 +51,8 @@ pub struct Settings {
     pub k: u32,
     /// Assumptions that are preconditions of every verdict.
     pub accepted: Accepted,
+    /// The share of a function's time, in percent, in which its outcomes that are called infeasible are attacked.
+    pub attack: f64,
     /// What single functions may spend instead, by name.
     pub functions: BTreeMap<String, FunctionSettings>,
 }
@@ -198,6 +200,7 @@ impl Default for Settings {
             data_dependence: true,
             k: 2,
             accepted: Accepted::default(),
+            attack: 3.0,
             functions: BTreeMap::new(),
         }
     }

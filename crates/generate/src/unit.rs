@@ -10,18 +10,21 @@ use branchwise_constraints::Workers;
 use branchwise_facts::Facts;
 use branchwise_goals::{Aim, Criterion, Goal, GoalId, Ledger, Structure, TestId, UnknownReason, Verdict, goals};
 use branchwise_induction::{Excluded, Question, applies, excluded};
+use branchwise_program::assumption::catalogue::INPUTS_DO_NOT_OVERLAP;
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
-use branchwise_replay::{Harness, NativeEnd, ReplayError};
+use branchwise_replay::{Harness, NativeEnd, ReplayError, TestCase};
 use branchwise_search::Routes;
 use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
 
+use crate::attack::{Attack, Extent, Plan, targets};
 use crate::conclude::UnitReport;
 use crate::confirm::confirm;
 use crate::deadline::{Deadline, left_for_native_runs};
+use crate::drawing::{Drawing, constants};
 use crate::effects::Effects;
-use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means};
+use crate::explore::{Attempt, Budget, Counters, Exploration, FaultRecord, Found, Limitations, Means, Named};
 use crate::goal_tree::outcomes;
 use crate::hosts::{self, Unreached};
 use crate::replayed::{Replayed, Replays, replay};
@@ -77,6 +80,19 @@ impl<'a> Workplace<'a> {
         let report =
             Unit { place: self, function, goals_of: function, disagreements: &mut disagreements }.run(on_progress);
         UnitReport { report, disagreements }
+    }
+
+    /// Attacks all branch outcomes of a function as if each were called infeasible. Returns those that native runs take, each
+    /// with the input of one.
+    pub fn attack(&mut self, function: FunctionId, executions: u64) -> Result<Vec<(Goal, TestCase)>, ReplayError> {
+        let Workplace { subject, prepared, harness, .. } = self;
+        let ledger = Ledger::new(goals(&subject.program.map, function, Criterion::Branch));
+        let targets = ledger.goals().map(|(id, _)| id).collect();
+        let plan = Plan::of_executions(executions);
+        let drawing = Drawing::new(subject.settings.seed, constants(subject.program, &[function]));
+        let attack = Attack { prepared, function, ledger: &ledger, targets, plan, drawing };
+        let taken = attack.run(harness)?.taken.into_iter();
+        Ok(taken.map(|(id, case)| (ledger.goal(id).clone(), case)).collect())
     }
 
     /// Reports a function that nobody began to search, because of an interrupt.
@@ -268,12 +284,43 @@ impl<'a> Unit<'_, 'a> {
         let Replays { replayed, left_out } = replay(&mut self.place.harness, attempts, ledger, findings, deadline)?;
         self.note_disagreements(name, &replayed);
         self.note_refuted(name, ledger, &known.proved);
-        let mut report = self.report(ledger, replayed, &Known { left_out, ..known });
+        let earlier: Vec<Named> = replayed.iter().map(|test| test.attempt.named.clone()).collect();
+        let known = Known { left_out, ..known };
+        let mut report = self.report(ledger, replayed, &known);
+        let steps = known.counters.paths + known.counters.refuted;
+        if let Some(extent) = Extent::of(&settings, steps, started.elapsed()) {
+            let shared = self.may_share(&known.rounds);
+            self.attack(ledger, &mut report, Plan { extent, deadline, earlier, shared })?;
+        }
         report.work.seconds = started.elapsed().as_secs_f64();
         if findings != FindingsMode::None {
             confirm(&mut self.place.harness, &mut report.findings, deadline);
         }
         Ok(report)
+    }
+
+    /// Attacks what the report calls infeasible. What an execution takes is unknown, and a disagreement.
+    fn attack(&mut self, ledger: &Ledger, report: &mut FunctionReport, plan: Plan) -> Result<(), ReplayError> {
+        let targets = targets(ledger, report);
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let function = self.function;
+        let Workplace { subject, prepared, harness, .. } = &mut *self.place;
+        let constants = constants(subject.program, &subject.routes.reachable(function));
+        let drawing = Drawing::new(subject.settings.seed ^ (u64::from(function.0) << 32), constants);
+        let attacked = Attack { prepared, function, ledger, targets, plan, drawing }.run(harness)?;
+        let name = &subject.program.map.functions[self.goals_of].name;
+        self.disagreements.extend(attacked.judge(ledger, report, name));
+        Ok(())
+    }
+
+    /// Names of inputs that may share objects, unless the user says that they do not.
+    fn may_share(&self, rounds: &[Limitations]) -> BTreeSet<SharedPair> {
+        match self.place.subject.settings.accepted.accepts_all(INPUTS_DO_NOT_OVERLAP) {
+            true => BTreeSet::new(),
+            false => rounds.iter().flat_map(|round| &round.caveats.could_share).take(MOST_SHARED).cloned().collect(),
+        }
     }
 
     /// From one host after the other, each with its part of the time, until everything is reached.
@@ -500,7 +547,7 @@ impl<'a> Unit<'_, 'a> {
             let goal = ledger.goal(*id);
             let outcome = goal.outcome.map_or(String::new(), |outcome| format!(" {outcome}"));
             let what = format!("'{}' was proved to be never{outcome}, but a path takes it", goal.text);
-            self.disagreements.push(Disagreement { function: name.to_string(), test: None, what });
+            self.disagreements.push(Disagreement { function: name.to_string(), test: None, what, case: None });
         }
     }
 
@@ -526,7 +573,7 @@ impl<'a> Unit<'_, 'a> {
 
     fn note_disagreements(&mut self, name: &str, replayed: &[Replayed]) {
         for what in replayed.iter().filter_map(Replayed::disagreement) {
-            self.disagreements.push(Disagreement { function: name.to_string(), test: None, what });
+            self.disagreements.push(Disagreement { function: name.to_string(), test: None, what, case: None });
         }
     }
 
@@ -591,6 +638,7 @@ impl<'a> Unit<'_, 'a> {
             verdict: limits.limit(of_goal(id)),
             pair: effects.pair(id),
             refuted: judge.refuted(id),
+            attacked: None,
         };
         let goals = ledger.goals().filter(is_reported).map(goal).collect();
         effects.name_goals(&mut tests);
@@ -645,6 +693,7 @@ fn troubled(function: FunctionId, ledger: &Ledger, trouble: Trouble) -> Function
         verdict: unknown(),
         pair: None,
         refuted: None,
+        attacked: None,
     };
     let goals = ledger.goals().map(goal).filter(|report| !report.goal.is_part()).collect();
     FunctionReport {

@@ -140,6 +140,10 @@ fn proof_lines(proof: &Proof) -> Vec<String> {
         lines.push(format!("  {stated}: {}{key}: {}", assumption.name, assumption.text));
     }
     lines.extend(proof.infeasible_prefix.iter().map(|prefix| format!("  infeasible prefix: {prefix}")));
+    let attacked = proof.attacked.iter();
+    lines.extend(
+        attacked.map(|runs| format!("  attacked: {runs} native executions with random inputs did not take it")),
+    );
     if !proof.bounds.is_empty() {
         lines.push(format!("  bounds: {}", proof.bounds.iter().map(bound_text).collect::<Vec<_>>().join("; ")));
     }

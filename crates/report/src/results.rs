@@ -119,7 +119,7 @@ fn goal(file: &FileReport, unit: &FunctionReport, found: &GoalReport, notation: 
         },
         pair: found.pair.clone(),
         refuted: refuted.map(|refuted| constraint(refuted, notation)),
-        evidence: evidence(&found.verdict),
+        evidence: evidence(found),
         reason: match &found.verdict {
             Verdict::Unknown(reason) => Some(unknown(reason)),
             _ => None,
@@ -143,20 +143,19 @@ fn tests_of(verdict: &Verdict) -> Vec<u32> {
     }
 }
 
-fn evidence(verdict: &Verdict) -> Option<results::Evidence> {
-    match verdict {
+fn evidence(found: &GoalReport) -> Option<results::Evidence> {
+    let proof = |evidence, bounds| results::Evidence::Proved(proof(evidence, bounds, found.attacked));
+    match &found.verdict {
         Verdict::Covered { .. } => {
             Some(results::Evidence::Replayed(results::Replayed { proof: "replayed".to_owned() }))
         }
-        Verdict::Infeasible(evidence) => Some(results::Evidence::Proved(proof(evidence, &[]))),
-        Verdict::InfeasibleWithinBounds { bounds, evidence } => {
-            Some(results::Evidence::Proved(proof(evidence, bounds)))
-        }
+        Verdict::Infeasible(evidence) => Some(proof(evidence, &[])),
+        Verdict::InfeasibleWithinBounds { bounds, evidence } => Some(proof(evidence, bounds)),
         Verdict::Unknown(_) => None,
     }
 }
 
-fn proof(evidence: &Evidence, bounds: &[Bound]) -> results::Proof {
+fn proof(evidence: &Evidence, bounds: &[Bound], attacked: Option<u64>) -> results::Proof {
     results::Proof {
         proof: evidence.proof.clone(),
         paths: evidence.paths,
@@ -164,6 +163,7 @@ fn proof(evidence: &Evidence, bounds: &[Bound]) -> results::Proof {
         assumptions: evidence.assumptions.iter().map(assumption).collect(),
         infeasible_prefix: evidence.infeasible_prefix.clone(),
         bounds: bounds.iter().map(bound).collect(),
+        attacked,
     }
 }
 
@@ -319,7 +319,7 @@ fn replay(files: &[FileReport]) -> results::Replay {
         branch_outcomes: summaries.iter().map(|summary| summary.branch_outcomes).sum(),
         covered: summaries.iter().map(|summary| summary.covered).sum(),
         covered_llvm_cov: summaries.iter().map(|summary| summary.covered_llvm_cov).sum(),
-        disagreements: summaries.iter().flat_map(|summary| disagreements(summary)).collect(),
+        disagreements: files.iter().flat_map(disagreements).collect(),
         sandbox: summaries.iter().find_map(|summary| summary.sandbox).map(sandbox_results),
     }
 }
@@ -336,13 +336,14 @@ pub fn sandbox_results(sandbox: Sandbox) -> results::Sandbox {
     }
 }
 
-fn disagreements(summary: &ReplaySummary) -> Vec<results::Disagreement> {
-    let found = summary.disagreements.iter();
+fn disagreements(file: &FileReport) -> Vec<results::Disagreement> {
+    let found = file.report.replay.disagreements.iter();
     found
         .map(|found| results::Disagreement {
             function: found.function.clone(),
             test: found.test.map(|test| test.0),
             what: found.what.clone(),
+            call: found.case.as_ref().map(|case| input_line(file.map, case)),
         })
         .collect()
 }

@@ -105,6 +105,9 @@ pub struct Proof {
     /// The bounds of a verdict that holds within bounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bound>,
+    /// Native executions with random inputs, none of which took the goal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacked: Option<u64>,
 }
 
 /// Native runs show the goal.

@@ -25,6 +25,9 @@ pub struct Disagreement {
     pub function: String,
     pub test: Option<u32>,
     pub what: String,
+    /// The call that shows it, where no test does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
 }
 
 /// The confinement of native runs.

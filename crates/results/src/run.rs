@@ -30,6 +30,9 @@ pub struct Options {
     /// Repetitions in execution trees and k-paths.
     pub k: u32,
     pub data_dependence: bool,
+    /// The share of each function's time, in percent, in which what is called infeasible is attacked; where the user chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attack: Option<f64>,
     /// Instructions of tests of longest paths are counted.
     pub measure: bool,
     pub set_statics: bool,

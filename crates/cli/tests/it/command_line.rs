@@ -151,6 +151,9 @@ pub fn help_of_generate() {
                   --steps <N>
                       Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
 
+                  --attack <SHARE>
+                      Share of each function's time, in percent, in which the outcomes that are called infeasible are attacked: native runs with random inputs try to take them. 0: none do [default: 3]
+
                   --memory <MEGABYTES>
                       Memory for each function; its exploration ends there
 
@@ -282,6 +285,7 @@ pub fn short_help_of_generate() {
               -k <N>                         How often the ways of execution trees may repeat a decision (strategy tree), or a path a loop (criterion k-path) [default: 2]
                   --time <SECONDS>           Time for each function [default: 10]
                   --steps <N>                Paths and solver queries for each function, instead of a time: the same seed and steps give the same result
+                  --attack <SHARE>           Share of each function's time, in percent, in which the outcomes that are called infeasible are attacked: native runs with random inputs try to take them. 0: none do [default: 3]
                   --memory <MEGABYTES>       Memory for each function; its exploration ends there [default: 1024]
                   --external-solver <NAME>   Solver that is asked about conditions which are still undecided when nothing else is left to do: bitwuzla, cvc5 or none [default: none]
                   --no-data-dependence       Explore also alternatives that can affect no open goal, by control and data dependence (docs/criteria.md)

@@ -5,6 +5,7 @@
 
 mod across;
 mod architecture;
+mod attack;
 mod bad_input;
 mod command_line;
 mod compiler;
@@ -64,6 +65,14 @@ fn named_tests() -> Vec<Trial> {
             only_confinement_and_solver_start_processes
             only_report_and_cli_print
             only_the_module_smt_names_the_solver
+        }
+        attack {
+            numbers_that_the_program_names_are_tried
+            calls_before_the_tested_one_are_tried
+            stubs_and_allocations_that_fail_are_tried
+            behind_undefined_behaviour_nothing_counts
+            preconditions_hold_in_every_run
+            the_evidence_says_how_many_runs_it_survived
         }
         bad_input {
             a_name_that_several_overloads_have

@@ -14,7 +14,7 @@ const MOST_SEEDS: usize = 16;
 const MOST_LOOKS: usize = 8;
 
 /// The values of an input by the names of its variables: rounds number these as they meet them.
-pub(super) type Named = Vec<(String, u128)>;
+pub(crate) type Named = Vec<(String, u128)>;
 
 impl Exploration<'_, '_> {
     /// Executes the seed test; without one, the smallest input.

@@ -219,10 +219,11 @@ fn slowest_tests(file: &FileReport) -> Vec<String> {
 }
 
 fn disagreements(files: &[FileReport]) -> Vec<String> {
-    let all = files.iter().flat_map(|file| &file.report.replay.disagreements);
-    let line = |found: &branchwise_generate::Disagreement| {
+    let all = files.iter().flat_map(|file| file.report.replay.disagreements.iter().map(move |found| (file, found)));
+    let line = |(file, found): (&FileReport, &branchwise_generate::Disagreement)| {
         let test = found.test.map(|test| format!(" test {}", test.0)).unwrap_or_default();
-        format!("  {}{test}: {}", found.function, found.what)
+        let call = found.case.as_ref().map(|case| format!("\n    with {}", input_line(file.map, case)));
+        format!("  {}{test}: {}{}", found.function, found.what, call.unwrap_or_default())
     };
     all.map(line).collect()
 }

@@ -77,5 +77,6 @@ fn sum(unit: &mut Unit, basic: Basic) {
         function: "sum".to_owned(),
         test: Some(TestId(2)),
         what: "llvm-cov misses 11:12 true".to_owned(),
+        case: None,
     });
 }

@@ -85,7 +85,7 @@ fn run() -> Value {
         "branchwise": "0.1.0", "compiler": "clang 19",
         "options": {
             "criteria": ["branch"], "scope": "unit", "strategy": "hybrid", "aim": "all", "findings": "search", "seed": 0,
-            "budget": { "time": 2.5 }, "memory_megabytes": 1024, "k": 2, "data_dependence": true, "measure": false,
+            "budget": { "time": 2.5 }, "memory_megabytes": 1024, "k": 2, "data_dependence": true, "attack": 3.0, "measure": false,
             "set_statics": false, "functions": ["f"], "config": { "path": "b.toml", "sha256": "" },
         },
         "sources": [{ "path": "a.cpp", "flags": ["-DX"], "sha256": "00", "fingerprint": "11" }],

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use branchwise_generate::Random;
+
 const TYPES: [&str; 8] =
     ["signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "unsigned long"];
 const CONSTANTS: [&str; 12] = ["0", "1", "2", "3", "7", "10", "31", "100", "255", "1000", "40000", "123456789"];
@@ -44,26 +46,6 @@ impl Size {
 
     fn deepest_expression(self) -> u32 {
         if self == Size::Small { 2 } else { 3 }
-    }
-}
-
-/// A generator of numbers that the same seed repeats.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % limit
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
     }
 }
 

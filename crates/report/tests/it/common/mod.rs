@@ -148,7 +148,14 @@ impl Unit {
                 text,
                 needs: Needs::Outcome(marker),
             };
-            goals.push(GoalReport { id: GoalId(goals.len() as u32), goal, verdict, pair: None, refuted: None });
+            goals.push(GoalReport {
+                id: GoalId(goals.len() as u32),
+                goal,
+                verdict,
+                pair: None,
+                refuted: None,
+                attacked: None,
+            });
         }
         marker
     }
