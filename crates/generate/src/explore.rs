@@ -91,6 +91,8 @@ pub(crate) struct Limitations {
     pub out_of_memory: bool,
     /// All ways were followed at once, not one path after the other.
     pub united: bool,
+    /// Its bounds are below the first documented ones, so that they prove nothing to anybody.
+    pub least: bool,
     /// The marker log of a path did not tell all that it did.
     pub lost: bool,
     /// A path may have run functions without leaving a trace.

@@ -568,7 +568,9 @@ impl<'a> Unit<'_, 'a> {
         let mut exploration = Exploration::new(session, means, ledger, found, bounds, budget);
         exploration.unite_at_last(budget, on_goals);
         let attempts = exploration.take_attempts();
-        exploration.take_union().map(|limitations| (attempts, limitations))
+        let mut limitations = exploration.take_union()?;
+        limitations.least = true;
+        Some((attempts, limitations))
     }
 
     fn note_disagreements(&mut self, name: &str, replayed: &[Replayed]) {

@@ -65,7 +65,9 @@ impl Judge<'_> {
         };
         let may_follow =
             |positions: &[Position]| goal.kind == GoalKind::OtherPaths || can_follow(&guidance, None, positions);
-        let verdicts = self.rounds.iter().rev().filter(fits).map(|round| {
+        // Of two rounds that leave it open, the one with the least bounds says more.
+        let (least, others): (Vec<_>, Vec<_>) = self.rounds.iter().rev().filter(fits).partition(|round| round.least);
+        let verdicts = least.into_iter().chain(others).map(|round| {
             let obstacles: Vec<&Obstacle> = round.obstacles.iter().filter(|it| in_the_way(it)).collect();
             self.after_round(round, &obstacles, &may_follow)
         });
@@ -185,7 +187,11 @@ impl Judge<'_> {
         if let Some((reason, blocking)) = self.what_stopped_us(round, obstacles) {
             return self.unknown(reason, blocking);
         }
-        Verdict::excluded(self.evidence(round, obstacles, may_follow), bounds(round, obstacles))
+        let bounds = bounds(round, obstacles);
+        if let Some(first) = bounds.first().filter(|_| round.least) {
+            return self.unknown(format!("time ran out at {} {}", first.limit, first.what), None);
+        }
+        Verdict::excluded(self.evidence(round, obstacles, may_follow), bounds)
     }
 
     /// Why a path may have reached a goal unnoticed, where whole traces tell and not events.
