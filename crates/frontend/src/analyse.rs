@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{
-    CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, NoDriver, Parameter, THROW,
+    CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, NoDriver, Parameter, THROW, Variable,
 };
 use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
@@ -685,6 +685,20 @@ impl<'u> UnitBuilder<'_, 'u> {
         self.stubs = written.text + &self.class_text;
         self.map.stubs.append(&mut self.derived.stubs);
         self.map.derived_classes = std::mem::take(&mut self.derived.classes);
+        self.add_variables();
+    }
+
+    /// The table of what stubs can change. Threads have variables of their own in other places.
+    fn add_variables(&mut self) {
+        if self.map.stubs.is_empty() {
+            return;
+        }
+        let common = |global: &&Cursor<'u>| !global.has_internal_linkage() && !global.is_thread_local();
+        for global in self.globals.variables.iter().filter(common) {
+            let type_id = self.types.of_variable(*global);
+            let symbol = global.mangled().trim_start_matches('\u{1}').to_owned();
+            self.map.variables.push(Variable { name: qualified(*global), symbol, type_id });
+        }
     }
 
     /// In C++ what a test cannot look at counts as nothing.
@@ -800,6 +814,7 @@ impl<'u> UnitBuilder<'_, 'u> {
         for global in self.undefined_variables() {
             text += &drivers::tentative_definition(global);
         }
+        text += &drivers::variable_table(&self.map);
         for (body, (id, function)) in bodies.iter().zip(self.map.functions.iter()) {
             if body.function.is_inline() && self.job.language == Language::C {
                 text += &drivers::extern_declaration(&function.name);

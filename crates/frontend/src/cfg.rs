@@ -14,7 +14,7 @@ use branchwise_program::{EdgeId, IdVec, MarkerId, NodeId};
 
 use crate::callees::{Callees, Target};
 use crate::conditions::{ForParts, IfParts, Operand, operand};
-use crate::functions::is_function;
+use crate::functions::{is_function, qualified};
 use crate::places::{Files, Shown, Views};
 use crate::plan::{Leaf, Plan};
 use crate::syntax::{Kind, SyntaxId, SyntaxTree};
@@ -649,8 +649,14 @@ fn joined(mut first: Ends, second: Ends) -> Ends {
 /// Functions of the compiler that end the run.
 const NEVER_RETURNS: [&str; 4] = ["__builtin_unreachable", "__builtin_trap", "__builtin_abort", "__builtin_exit"];
 
-/// Library functions that end the run, for declarations that do not say so.
+/// Library functions that end the run, for declarations that do not say so. A function that the user defines is not one
+/// because of its name, nor is a method or what stands in a namespace.
 fn is_known_to_end(callee: crate::clang::Cursor<'_>, name: &str) -> bool {
+    let defined = callee.definition().is_some_and(|definition| !definition.in_system_header());
+    let own = || callee.is_cpp() && ![name.to_owned(), format!("std::{name}")].contains(&qualified(callee));
+    if defined || own() {
+        return false;
+    }
     let executed = |row: &Row| matches!(row.model, Model::Code | Model::Executor) || callee.in_system_header();
     library::row(name).is_some_and(|row| row.never_returns() && executed(row))
 }

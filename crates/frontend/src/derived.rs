@@ -132,6 +132,7 @@ impl Writer<'_, '_> {
             result: spelling,
             parameters: Vec::new(),
             variadic: false,
+            pure: false,
             act: StubAct::Feeds,
         });
         name

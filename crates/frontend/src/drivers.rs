@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use branchwise_program::map::UndefinedVariable;
+use branchwise_program::map::{Map, UndefinedVariable};
 use branchwise_program::usage::{ONLY_NATIVE, Usage};
 use clang_sys::*;
 
@@ -297,6 +297,17 @@ pub(crate) fn tentative_definition(global: Cursor<'_>) -> String {
     match unknown_length(global) {
         Some(elements) => format!("{storage}__typeof__({name}[0]) {name}[{elements}];\n"),
         None => format!("{storage}__typeof__({name}) {name};\n"),
+    }
+}
+
+/// A table of the addresses of variables that stubs can change.
+pub(crate) fn variable_table(map: &Map) -> String {
+    let entries: String = map.variables.iter().map(|variable| format!("(void *)&{}, ", variable.name)).collect();
+    let (count, table) = (map.variables.len(), "void *const __bw_variables");
+    match (count, map.is_cpp()) {
+        (0, _) => String::new(),
+        (_, true) => format!("extern \"C\" {{ extern {table}[{count}]; {table}[{count}] = {{{entries}}}; }}\n"),
+        (_, false) => format!("extern {table}[{count}]; {table}[{count}] = {{{entries}}};\n"),
     }
 }
 

@@ -9,6 +9,7 @@ use clang_sys::*;
 use crate::clang::ClangType;
 use crate::ctypes::{Types, is_arithmetic};
 use crate::drivers::is_unspellable;
+use crate::usage::is_plain;
 
 /// Larger objects are not given new contents through a parameter.
 pub(crate) const MOST_WRITTEN_BYTES: u64 = 4096;
@@ -31,6 +32,8 @@ pub(crate) struct Formal {
     pub left_alone: bool,
     /// A reference of C++.
     pub reference: bool,
+    /// What it leads to has the form of a structure or number of C, also where others write it.
+    pub plain: bool,
 }
 
 /// A value that a generated function asks for.
@@ -60,7 +63,8 @@ impl Signature {
             let written = if is_written(parameter) { fed(parameter.pointee(), types).ok() } else { None };
             let left_alone = may_be_changed(parameter) && written.is_none();
             let reference = is_reference(parameter);
-            parameters.push(Formal { written_as, written, left_alone, reference });
+            let plain = leads_to_plain(parameter);
+            parameters.push(Formal { written_as, written, left_alone, reference, plain });
         }
         // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
         let variadic = function.is_variadic_function() && !parameters.is_empty();
@@ -87,6 +91,14 @@ fn spelled(written: ClangType<'_>) -> Result<Spelled, String> {
 
 fn is_reference(parameter: ClangType<'_>) -> bool {
     parameter.canonical().kind() == CXType_LValueReference
+}
+
+/// Nobody knows of a `void *` what it leads to.
+fn leads_to_plain(parameter: ClangType<'_>) -> bool {
+    let parameter = parameter.canonical();
+    let target = parameter.pointee().canonical();
+    let leads = parameter.kind() == CXType_Pointer || is_reference(parameter);
+    leads && target.kind() != CXType_Void && is_plain(target)
 }
 
 /// Whether the unit could see what a function does through this parameter: not behind `const`, and not in structures

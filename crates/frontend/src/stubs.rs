@@ -20,14 +20,20 @@ use crate::lower::library::is_modelled;
 use crate::signatures::{Fed, Formal, MOST_WRITTEN_BYTES, Signature};
 
 /// Declarations that only stubs need: how a function that never returns ends the test, and how many bytes behind a
-/// parameter it has written, where the real function might have written more. A call of the last says in C++ that the
-/// real function might throw, so that the compiler keeps the handlers around its calls.
+/// parameter it has written, where the real function might have written more. A call of `__bw_outside` says in C++ that
+/// the real function might throw, so that the compiler keeps the handlers around its calls. In `__bw_act` it writes what
+/// the test says beside that: variables, and what its arguments lead to.
 const ENDS: &str = "\
 extern void __bw_end(int) __asm__(\"_exit\") __attribute__((noreturn));
 extern void __bw_abort(void) __asm__(\"abort\") __attribute__((noreturn));
 extern void __bw_left_alone(const volatile void *, unsigned long);
 extern void __bw_outside(void);
+extern void __bw_act(const char *, const void *const *);
+extern unsigned long __bw_looks_at(const char *, unsigned long);
 ";
+
+/// Variable arguments of a call behind which it may write.
+const MOST_VARIABLE: usize = 8;
 
 /// Bytes of a buffer that a stub takes from its feed; the others are zeros.
 const BUFFER_BYTES: u64 = 16;
@@ -42,6 +48,8 @@ pub(crate) struct Undefined {
     returns: bool,
     /// Declared `static`.
     internal: bool,
+    /// Declared to do nothing but return a value.
+    pure: bool,
     /// Parameters through which arrays are written.
     written: BTreeMap<usize, WrittenArray>,
 }
@@ -89,10 +97,17 @@ pub(crate) fn undefined_functions<'u>(
             parameters: function.arguments().into_iter().map(Cursor::spelling).collect(),
             returns: !never_returns(function),
             internal: function.has_internal_linkage(),
+            pure: is_pure(function),
             written: written_arrays(function, types),
         });
     }
     undefined
+}
+
+/// `__attribute__((pure))` or `((const))`.
+fn is_pure(function: Cursor<'_>) -> bool {
+    let says = |attribute: Cursor<'_>| matches!(attribute.kind(), CXCursor_PureAttr | CXCursor_ConstAttr);
+    function.children().into_iter().any(says)
 }
 
 fn collect_used<'u>(cursor: Cursor<'u>, used: &mut Vec<Cursor<'u>>) {
@@ -208,6 +223,7 @@ impl Writer<'_, '_> {
                 name,
                 parameters: &function.parameters,
                 internal: function.internal,
+                pure: function.pure,
                 written: &function.written,
             };
             let act = match function.name.as_str() {
@@ -255,7 +271,7 @@ impl Writer<'_, '_> {
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
         let written = &BTreeMap::new();
-        let owner = Owner { called, name: name.clone(), parameters: &[], internal: false, written };
+        let owner = Owner { called, name: name.clone(), parameters: &[], internal: false, pure: false, written };
         if self.is_cpp {
             self.written.text += "extern \"C\" ";
         }
@@ -289,13 +305,16 @@ impl Writer<'_, '_> {
             result: signature.result.as_ref().map_or("void".to_string(), |fed| fed.written_as.spelling.clone()),
             parameters: signature.parameters.iter().enumerate().map(parameter).collect(),
             variadic: signature.variadic,
+            pure: owner.pure,
             act,
         });
     }
 
     fn body(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
-        let mut body = String::new();
-        for (index, parameter) in signature.parameters.iter().enumerate() {
+        // What lies deep comes first, while the pointers to it stand.
+        let mut body = self.act(owner, signature);
+        let written = signature.parameters.iter().enumerate().filter(|_| !owner.pure);
+        for (index, parameter) in written {
             body += &match (owner.written.get(&index), &parameter.written) {
                 (Some(array), _) if array.buffer => self.fill(owner, index, array),
                 (Some(array), _) => self.write_array(owner, index, array),
@@ -316,6 +335,31 @@ impl Writer<'_, '_> {
             let _ = writeln!(body, "  {ask}; {failed}return __bw_r;");
         }
         body
+    }
+
+    /// Statements that change what no feed is for. Pure functions and inputs by agreement change nothing.
+    fn act(&self, owner: &Owner<'_>, signature: &Signature) -> String {
+        if owner.pure || owner.name.starts_with("__VERIFIER_") {
+            return String::new();
+        }
+        let (mut before, mut places) = (String::new(), Vec::new());
+        for (index, formal) in signature.parameters.iter().enumerate() {
+            places.push(match (self.is_cpp, formal.reference) {
+                (true, _) if !formal.plain => "0".to_owned(),
+                (_, true) => {
+                    before += &format!(" void *__bw_r{index} = (void *)__builtin_addressof(__bw_p{index});");
+                    format!("&__bw_r{index}")
+                }
+                (_, false) => format!("(const void *)&__bw_p{index}"),
+            });
+        }
+        // In C++ they may lead to objects that only their own methods change.
+        if signature.variadic && !self.is_cpp {
+            before += &look_at_variable(owner, signature);
+            places.extend((0..MOST_VARIABLE).map(|index| format!("__bw_more + {index}")));
+        }
+        let places = if places.is_empty() { "0".to_owned() } else { places.join(", ") };
+        format!("  {{{before} const void *__bw_at[] = {{{places}}}; __bw_act(\"{}\", __bw_at); }}\n", owner.name)
     }
 
     /// Statements that write a value of a feed to the object behind a parameter.
@@ -375,6 +419,19 @@ fn left_alone(index: usize, parameter: &Formal) -> String {
     format!("  __bw_left_alone((const volatile void *){address}__bw_p{index}, 0);\n")
 }
 
+/// Statements that take as many variable arguments as the test changes something behind.
+fn look_at_variable(owner: &Owner<'_>, signature: &Signature) -> String {
+    let named = signature.parameters.len();
+    format!(
+        " void *__bw_more[{MOST_VARIABLE}]; unsigned long __bw_n = __bw_looks_at(\"{}\", {named}), __bw_i; \
+         if (__bw_n) {{ __builtin_va_list __bw_l; __builtin_va_start(__bw_l, __bw_p{}); \
+         for (__bw_i = 0; __bw_i < __bw_n; __bw_i++) __bw_more[__bw_i] = __builtin_va_arg(__bw_l, void *); \
+         __builtin_va_end(__bw_l); }}",
+        owner.name,
+        named - 1
+    )
+}
+
 fn act_of(signature: &Signature) -> StubAct {
     if signature.returns { StubAct::Feeds } else { StubAct::Ends }
 }
@@ -386,6 +443,7 @@ struct Owner<'a> {
     called: String,
     parameters: &'a [String],
     internal: bool,
+    pure: bool,
     written: &'a BTreeMap<usize, WrittenArray>,
 }
 

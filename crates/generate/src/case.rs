@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use branchwise_constraints::{Evaluator, Model, TermId};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, Id};
-use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, StreamContents, TestCase};
+use branchwise_replay::{Blob, Call, Change, FunctionAt, Object, PointerAt, StreamContents, TestCase};
 use branchwise_symbolic::{Cell, Content, InputKey, Path, Session, ShapeId};
 
 use crate::stream_text::stream_text;
@@ -18,8 +18,9 @@ pub fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase 
     let before = calls.map(|(&function, call)| Call { function, inputs: builder.inputs(call, function) }).collect();
     let inputs = builder.inputs(0, session.function);
     let feeds = builder.feeds(path);
+    let changes = builder.changes(path);
     let stdin = stream_text(&path.standard_input, |term| builder.value(term), &session.terms);
-    TestCase { before, feeds, stdin, ..TestCase::new(session.function, inputs, builder.objects) }
+    TestCase { before, feeds, changes, stdin, ..TestCase::new(session.function, inputs, builder.objects) }
 }
 
 struct Builder<'a, 'p> {
@@ -53,6 +54,20 @@ impl Builder<'_, '_> {
             feeds[feed.index()] = shapes.map(|shape| self.blob(shape, size)).collect();
         }
         feeds
+    }
+
+    /// What stubs write beside that, where it is not what was there.
+    fn changes(&mut self, path: &Path) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for change in &path.changes {
+            if change.happens.is_some_and(|happens| self.value(happens) == 0) {
+                continue;
+            }
+            let bytes = self.value(change.value).to_le_bytes()[..change.bytes as usize].to_vec();
+            let stub = self.session.program.map.stubs[change.call.stub].name.clone();
+            changes.push(Change { stub, calls_before: change.call.calls_before, place: change.place.clone(), bytes });
+        }
+        changes
     }
 
     fn blob(&mut self, shape: ShapeId, size: u64) -> Blob {

@@ -71,7 +71,8 @@ impl<'a> Workplace<'a> {
     /// The workers belong to the calling thread; see [`Workers`].
     pub fn new(subject: &'a Subject<'a>, harness: Harness, workers: Option<Workers>) -> Self {
         let facts = RefCell::new(Facts::new(subject.program));
-        Workplace { subject, prepared: Prepared::new(subject.program), facts, workers, harness }
+        let prepared = Prepared::new(subject.program).accepting(&subject.settings.accepted);
+        Workplace { subject, prepared, facts, workers, harness }
     }
 
     /// Generates and replays tests for one function.

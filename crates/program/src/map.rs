@@ -38,6 +38,8 @@ pub struct Map {
     pub allowed_calls: BTreeSet<String>,
     /// The unit has streams of C++ that open files by their names.
     pub opens_files: bool,
+    /// Variables of the unit that other files can name, by the number in the generated table of their addresses.
+    pub variables: Vec<Variable>,
     /// Variables that the unit declares and no file defines.
     pub undefined_variables: Vec<UndefinedVariable>,
     /// Functions of the C library that the unit calls and that never call a function of the unit.
@@ -58,6 +60,46 @@ pub struct DerivedClass {
     pub definition: String,
     /// Names of the stubs that its methods call.
     pub stubs: Vec<String>,
+}
+
+/// A variable that functions of other files can write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// As the translation unit names it.
+    pub name: String,
+    /// Name in the object code.
+    pub symbol: String,
+    pub type_id: TypeId,
+}
+
+/// A place that a function which nobody defines can write, beside what its feeds are for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ChangedPlace {
+    /// So many bytes into a variable of the map.
+    Variable {
+        number: usize,
+        offset: i64,
+    },
+    Errno,
+    /// What an argument leads to. Each offset but the last is where the next pointer stands, the last is the place: the first
+    /// counts from the argument itself, every other one from where the pointer before points to.
+    Argument {
+        number: u64,
+        offsets: Vec<i64>,
+    },
+}
+
+impl ChangedPlace {
+    /// The place so many bytes behind.
+    pub fn behind(&self, bytes: i64) -> ChangedPlace {
+        let mut place = self.clone();
+        match &mut place {
+            ChangedPlace::Variable { offset, .. } => *offset += bytes,
+            ChangedPlace::Errno => {}
+            ChangedPlace::Argument { offsets, .. } => offsets.last_mut().into_iter().for_each(|last| *last += bytes),
+        }
+        place
+    }
 }
 
 /// A variable with external linkage that only another file could define.
@@ -226,7 +268,7 @@ pub struct Callable {
     pub stub: bool,
 }
 
-/// A generated function. It returns what its feed says and changes nothing but what its parameters' feeds say.
+/// A generated function. It returns what its feed says, and changes what its parameters' feeds and the changes of a test say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stub {
     /// As the translation unit names it.
@@ -235,12 +277,14 @@ pub struct Stub {
     pub symbol: String,
     /// The unit declares it `static`, and never defines it.
     pub internal: bool,
-    /// The C text; it calls `__bw_feed`, `__bw_assume`, `__bw_end` (of the test, with a status) and `__bw_abort`.
+    /// The C text; it calls `__bw_act`, `__bw_feed`, `__bw_assume`, `__bw_end` (of the test, with a status) and `__bw_abort`.
     pub definition: String,
     /// Its result type as C spells it.
     pub result: String,
     pub parameters: Vec<StubParameter>,
     pub variadic: bool,
+    /// It is declared to do nothing but return a value.
+    pub pure: bool,
     pub act: StubAct,
 }
 
@@ -275,7 +319,7 @@ impl Stub {
     /// That of a known library function does neither, unless it calls back.
     pub fn may_interfere(&self) -> bool {
         let is_known_input = self.name.starts_with(VERIFIER);
-        !is_known_input && library::row(&self.name).is_none_or(|row| row.calls_back())
+        !is_known_input && !self.pure && library::row(&self.name).is_none_or(|row| row.calls_back())
     }
 }
 

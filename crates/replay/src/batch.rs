@@ -3,14 +3,15 @@
 
 use std::io::Read;
 
+use branchwise_program::map::ChangedPlace;
 use branchwise_program::types::TypeTable;
 
-use crate::case::{Blob, NativeEnd, Object, TestCase};
+use crate::case::{Blob, Change, NativeEnd, Object, TestCase};
 use crate::layout::{Placement, REGION_BASE};
 use crate::{Limits, ReplayError};
 
 const MAGIC: u64 = 0x3179_7061_706c_7762;
-const HEADER_WORDS: usize = 11;
+const HEADER_WORDS: usize = 12;
 
 const FLAG_DETAILS: u64 = 1;
 const FLAG_PROFILE_PER_GROUP: u64 = 2;
@@ -25,6 +26,10 @@ const THROWN_BYTES: u64 = 256;
 
 /// Beside the number of an object, where the number of a function could stand.
 const STREAM_POINTER: u64 = 1 << 32;
+
+const CHANGE_VARIABLE: u64 = 0;
+const CHANGE_ERRNO: u64 = 1;
+const CHANGE_ARGUMENT: u64 = 2;
 
 const STREAM_READING_FAILS: u64 = 1;
 const STREAM_AT_END: u64 = 2;
@@ -41,6 +46,7 @@ pub(crate) struct Batch {
     object_count: u64,
     group_count: u64,
     feed_count: u64,
+    change_count: u64,
 }
 
 /// Whose counters a group adds to the profile.
@@ -86,6 +92,7 @@ impl Batch {
             object_count: 0,
             group_count: 0,
             feed_count: 0,
+            change_count: 0,
         }
     }
 
@@ -132,8 +139,11 @@ impl Batch {
             self.word(values.len() as u64);
             values.iter().try_for_each(|value| self.blob(&placement, value))?;
         }
+        self.word(case.changes.len() as u64);
+        case.changes.iter().for_each(|change| self.change(change));
         self.bytes(&case.stdin);
         self.feed_count = self.feed_count.max(case.feeds.len() as u64);
+        self.change_count = self.change_count.max(case.changes.len() as u64);
         self.output_bytes = self.output_bytes.max(output_bytes);
         self.region_bytes = self.region_bytes.max(placement.bytes());
         self.object_count = self.object_count.max(case.objects.len() as u64);
@@ -163,6 +173,7 @@ impl Batch {
             self.object_count,
             self.group_count,
             self.feed_count,
+            self.change_count,
         ];
         for (place, word) in self.words.chunks_exact_mut(8).zip(header) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -207,6 +218,22 @@ impl Batch {
             [index as u64, flags, stream.room.unwrap_or(0)].into_iter().for_each(|word| self.word(word));
             self.bytes(&stream.bytes);
         }
+    }
+
+    fn change(&mut self, change: &Change) {
+        let (kind, number, offsets) = match &change.place {
+            ChangedPlace::Variable { number, offset } => {
+                (CHANGE_VARIABLE, *number as u64, std::slice::from_ref(offset))
+            }
+            ChangedPlace::Errno => (CHANGE_ERRNO, 0, &[0][..]),
+            ChangedPlace::Argument { number, offsets } => (CHANGE_ARGUMENT, *number, offsets.as_slice()),
+        };
+        [u64::from(change.calls_before), kind, number, offsets.len() as u64]
+            .into_iter()
+            .for_each(|word| self.word(word));
+        offsets.iter().for_each(|offset| self.word(*offset as u64));
+        self.bytes(&[change.stub.as_bytes(), b"\0"].concat());
+        self.bytes(&change.bytes);
     }
 
     /// Bytes with the addresses of objects in them, then where addresses belong that only the native side knows: those of

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use branchwise_program::map::{Event, Reading};
+use branchwise_program::map::{ChangedPlace, Event, Reading};
 use branchwise_program::{CallableId, FunctionId, TypeId};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub struct TestCase {
     pub objects: Vec<Object>,
     /// By feed of the map: the values that its calls take, in order. Missing ones are zeros.
     pub feeds: Vec<Vec<Blob>>,
+    /// What stubs write beside that, in order.
+    pub changes: Vec<Change>,
     /// What standard input holds, to its end.
     pub stdin: Vec<u8>,
 }
@@ -25,8 +27,27 @@ pub struct TestCase {
 impl TestCase {
     /// One call without feeds and with empty standard input.
     pub fn new(function: FunctionId, inputs: Vec<Blob>, objects: Vec<Object>) -> TestCase {
-        TestCase { function, before: Vec::new(), inputs, objects, feeds: Vec::new(), stdin: Vec::new() }
+        TestCase {
+            function,
+            before: Vec::new(),
+            inputs,
+            objects,
+            feeds: Vec::new(),
+            changes: Vec::new(),
+            stdin: Vec::new(),
+        }
     }
+}
+
+/// A write of a stub to something that no feed is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The name of the stub.
+    pub stub: String,
+    /// So many calls of the stub come first.
+    pub calls_before: u32,
+    pub place: ChangedPlace,
+    pub bytes: Vec<u8>,
 }
 
 /// A call before the one under test.

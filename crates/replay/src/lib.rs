@@ -22,8 +22,8 @@ mod tools;
 
 pub use branchwise_confine::{Layers, MissingLayer, Mode, Sandbox};
 pub use case::{
-    Blob, Call, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, State, StreamContents, TestCase,
-    Within,
+    Blob, Call, Change, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, State, StreamContents,
+    TestCase, Within,
 };
 pub use compile::{OtherObject, Sources};
 pub use coverage::{BranchCount, Coverage, FunctionCoverage, absolute};

@@ -38,6 +38,7 @@ enum { FLAG_DETAILS = 1, FLAG_PROFILE_PER_GROUP = 2, FLAG_STATE = 4, FLAG_OTHER_
 enum { OUTPUT_THREW = 1u << 30, OUTPUT_OBSERVED };
 enum { TAG_TEST = 1, TAG_GROUP = 2, TAG_END = 3, TAG_FAILURE = 4, TAG_STARTED = 5 };
 enum { END_RETURNED, END_EXITED, END_SIGNAL, END_TIME_LIMIT, END_REJECTED };
+enum { CHANGE_VARIABLE, CHANGE_ERRNO, CHANGE_ARGUMENT };
 enum { KIND_OUTPUT, KIND_OBJECT, KIND_STREAM };
 enum { STREAM_READING_FAILS = 1, STREAM_AT_END = 2, STREAM_LIMITED = 4, STREAM_CLOSING_FAILS = 8 };
 /* Beside the number of an object, where the number of a function could stand. */
@@ -46,7 +47,7 @@ enum { FAILURE_NONE, FAILURE_REGION, FAILURE_OUTPUT, FAILURE_FORK, FAILURE_BATCH
 
 struct header {
     uint64_t magic, flags, milliseconds, memory_bytes, log_entries, output_bytes;
-    uint64_t region_base, region_bytes, object_count, group_count, feed_count;
+    uint64_t region_base, region_bytes, object_count, group_count, feed_count, change_count;
 };
 
 struct group {
@@ -54,8 +55,8 @@ struct group {
 };
 
 struct test {
-    uint64_t call_count, object_count, stream_count, feed_count;
-    const uint64_t *calls, *objects, *streams, *feeds, *standard_input;
+    uint64_t call_count, object_count, stream_count, feed_count, change_count;
+    const uint64_t *calls, *objects, *streams, *feeds, *changes, *standard_input;
 };
 
 /* The call being made: its inputs. */
@@ -76,12 +77,16 @@ struct shared {
 extern void (*const __bw_drivers[])(void);
 /* What function pointers may point to; a unit without any has no table. */
 extern void *const __bw_callables[] __attribute__((weak));
+/* The variables that stubs can change; the same. */
+extern void *const __bw_variables[] __attribute__((weak));
 
 static const struct header *header;
 static struct test test;
 static struct call call;
 /* By feed: how many of its values were taken. */
 static uint64_t *feed_taken;
+/* By change: how many calls of its stub were made. */
+static uint64_t *calls_made;
 static struct shared *shared;
 static struct entry *log_entries;
 static uint64_t *outputs;
@@ -190,6 +195,58 @@ void __bw_feed(void *where, unsigned feed, unsigned long size) {
     for (uint64_t i = 0; i < feed_taken[feed]; i++) at = skip_blob(at);
     feed_taken[feed]++;
     copy_blob(where, at);
+}
+
+/* A write of a stub to something that no feed is for. */
+struct change {
+    uint64_t calls_before, kind, number, offset_count, size;
+    const uint64_t *offsets;
+    const char *stub, *bytes;
+};
+
+static const uint64_t *read_change(const uint64_t *at, struct change *change) {
+    change->calls_before = at[0], change->kind = at[1], change->number = at[2], change->offset_count = at[3];
+    change->offsets = at + 4;
+    at += 4 + change->offset_count;
+    change->stub = (const char *)(at + 1);
+    at = skip_bytes(at + 1, *at);
+    change->size = *at;
+    change->bytes = (const char *)(at + 1);
+    return skip_bytes(at + 1, *at);
+}
+
+static char *changed_place(const struct change *change, const void *const *arguments) {
+    const uint64_t *offset = change->offsets;
+    if (change->kind == CHANGE_ERRNO) return (char *)&errno;
+    if (change->kind == CHANGE_VARIABLE) return (char *)__bw_variables[change->number] + *offset;
+    char *place = (char *)arguments[change->number];
+    for (uint64_t i = 1; i < change->offset_count; i++) place = *(char **)(place + *offset++);
+    return place + *offset;
+}
+
+/* A stub changes what the test says, by way of its arguments too. */
+void __bw_act(const char *stub, const void *const *arguments) {
+    const uint64_t *at = test.changes;
+    struct change change;
+    for (uint64_t i = 0; i < test.change_count; i++) {
+        at = read_change(at, &change);
+        if (strcmp(change.stub, stub) == 0 && calls_made[i]++ == change.calls_before)
+            memcpy(changed_place(&change, arguments), change.bytes, change.size);
+    }
+}
+
+/* How many of its variable arguments a stub has to look at for that; `named`: how many others it has. */
+unsigned long __bw_looks_at(const char *stub, unsigned long named) {
+    const uint64_t *at = test.changes;
+    unsigned long most = 0;
+    struct change change;
+    for (uint64_t i = 0; i < test.change_count; i++) {
+        at = read_change(at, &change);
+        if (strcmp(change.stub, stub) == 0 && calls_made[i] == change.calls_before && change.kind == CHANGE_ARGUMENT
+            && change.number >= named && change.number - named + 1 > most)
+            most = change.number - named + 1;
+    }
+    return most;
 }
 
 /* Stands for what acts on the world outside of a test, or reads from it, and has no stub. */
@@ -870,8 +927,9 @@ static void map_shared(void) {
     char *memory = mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     freed = calloc(header->object_count + 1, 1);
     feed_taken = calloc(header->feed_count + 1, sizeof *feed_taken);
+    calls_made = calloc(header->change_count + 1, sizeof *calls_made);
     streams = calloc(header->object_count + 1, sizeof *streams);
-    if (memory == MAP_FAILED || !freed || !feed_taken || !streams) give_up(FAILURE_MEMORY);
+    if (memory == MAP_FAILED || !freed || !feed_taken || !calls_made || !streams) give_up(FAILURE_MEMORY);
     shared = (struct shared *)memory;
     log_entries = (struct entry *)(memory + PAGE);
     outputs = (uint64_t *)(memory + PAGE + log_bytes);
@@ -928,6 +986,12 @@ static const uint64_t *read_test(const uint64_t *at) {
     for (uint64_t i = 0; i < test.feed_count; i++) {
         uint64_t values = *at++;
         while (values--) at = skip_blob(at);
+    }
+    test.change_count = *at++;
+    test.changes = at;
+    for (uint64_t i = 0; i < test.change_count; i++) {
+        struct change change;
+        at = read_change(at, &change);
     }
     test.standard_input = at;
     return skip_bytes(at + 1, *at);

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod body;
+mod changes;
 mod checks;
 mod comment;
 mod cpp_frameworks;

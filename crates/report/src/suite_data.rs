@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use branchwise_generate::Test;
 use branchwise_goals::TestId;
-use branchwise_program::map::Map;
+use branchwise_program::map::{ChangedPlace, Map};
 use branchwise_program::{FunctionId, Id, TypeId};
-use branchwise_replay::{Blob, Call, FunctionAt, Object, PointerAt, StreamContents, TestCase};
+use branchwise_replay::{Blob, Call, Change, FunctionAt, Object, PointerAt, StreamContents, TestCase};
 use branchwise_tools::read_limited;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,9 @@ pub struct StoredTest {
     pub objects: Vec<StoredObject>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feeds: Vec<StoredFeed>,
+    /// What stubs write beside that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<StoredChange>,
     /// Two hexadecimal digits for each byte.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdin: String,
@@ -78,6 +81,21 @@ pub struct StoredCall {
 pub struct StoredFeed {
     pub name: String,
     pub values: Vec<StoredBlob>,
+}
+
+/// A write of a stub: to a variable, to what one of its arguments leads to, or to errno.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredChange {
+    pub stub: String,
+    pub calls_before: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<u64>,
+    /// Where inside; behind an argument, one for each pointer on the way too.
+    pub offsets: Vec<i64>,
+    /// Two hexadecimal digits for each byte.
+    pub bytes: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,8 +224,32 @@ fn stored_test(map: &Map, unit: FunctionId, test: &Test) -> StoredTest {
         inputs: blobs(&test.case.inputs),
         objects: test.case.objects.iter().map(object).collect(),
         feeds: feeds.map(|(feed, values)| StoredFeed { name: feed.name.clone(), values: blobs(values) }).collect(),
+        changes: test.case.changes.iter().map(|change| stored_change(map, change)).collect(),
         stdin: hexadecimal(&test.case.stdin),
     }
+}
+
+fn stored_change(map: &Map, change: &Change) -> StoredChange {
+    let (variable, argument, offsets) = match &change.place {
+        ChangedPlace::Variable { number, offset } => (Some(map.variables[*number].name.clone()), None, vec![*offset]),
+        ChangedPlace::Errno => (None, None, vec![0]),
+        ChangedPlace::Argument { number, offsets } => (None, Some(*number), offsets.clone()),
+    };
+    let (stub, bytes) = (change.stub.clone(), hexadecimal(&change.bytes));
+    StoredChange { stub, calls_before: change.calls_before, variable, argument, offsets, bytes }
+}
+
+fn change(map: &Map, stored: &StoredChange) -> Option<Change> {
+    let place = match (&stored.variable, stored.argument) {
+        (Some(name), _) => {
+            let number = map.variables.iter().position(|variable| variable.name == *name)?;
+            ChangedPlace::Variable { number, offset: *stored.offsets.first()? }
+        }
+        (None, Some(number)) => ChangedPlace::Argument { number, offsets: stored.offsets.clone() },
+        (None, None) => ChangedPlace::Errno,
+    };
+    let (stub, bytes) = (stored.stub.clone(), bytes(&stored.bytes)?);
+    Some(Change { stub, calls_before: stored.calls_before, place, bytes })
 }
 
 fn stored_stream(stream: &StreamContents) -> StoredStream {
@@ -275,6 +317,7 @@ fn test_case(map: &Map, function: FunctionId, test: &StoredTest) -> Option<TestC
     Some(TestCase {
         before: test.before.iter().map(call).collect::<Option<_>>()?,
         feeds,
+        changes: test.changes.iter().map(|stored| change(map, stored)).collect::<Option<_>>()?,
         stdin: bytes(&test.stdin)?,
         ..TestCase::new(function, blobs(&test.inputs)?, test.objects.iter().map(object).collect::<Option<_>>()?)
     })

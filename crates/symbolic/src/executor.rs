@@ -9,6 +9,7 @@ use branchwise_program::code::{Code, Location, Operand};
 use branchwise_program::map::Event;
 use branchwise_program::{CodeFunctionId, FeedId, FunctionId, GlobalId, Id, RegisterId};
 
+use crate::changes::Change;
 use crate::frames::{Frame, Frames, LoopCount};
 use crate::inputs::ShapeId;
 use crate::leaks::Allocations;
@@ -62,6 +63,11 @@ pub(crate) struct Executor<'s, 'p> {
     pub outputs: Vec<Output>,
     /// How many values of each feed were asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
+    /// How many calls of each stub were made, and what they change.
+    pub stub_calls: BTreeMap<usize, u32>,
+    pub changes: Vec<Change>,
+    /// How often the path has asked for a change.
+    pub asked: usize,
     /// The functions that were called before the one under test.
     pub calls: Vec<FunctionId>,
     /// So many calls fewer than the session has.
@@ -147,6 +153,9 @@ impl<'s, 'p> Executor<'s, 'p> {
             events: Vec::new(),
             outputs: Vec::new(),
             feeds_taken: BTreeMap::new(),
+            stub_calls: BTreeMap::new(),
+            changes: Vec::new(),
+            asked: 0,
             calls: Vec::new(),
             skipped_calls: 0,
             calling: session.function,
@@ -190,6 +199,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             end_positions,
             outputs: self.outputs,
             feeds_taken: self.feeds_taken,
+            changes: self.changes,
             calls: self.calls,
             skipped_calls: self.skipped_calls,
             called_unit: !before_unit,

@@ -11,6 +11,7 @@ mod aliases;
 mod arguments;
 mod arithmetic;
 mod calls;
+mod changes;
 mod executor;
 mod floats;
 mod frames;
@@ -38,6 +39,7 @@ mod value;
 mod varargs;
 
 pub use arguments::ArgumentLimits;
+pub use changes::{Change, StubCall};
 pub use inputs::{Cell, Content, InputKey, InputSpace, Instead, Members, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Places, Position,

@@ -78,6 +78,12 @@ impl Executor<'_, '_> {
             ("__bw_release", [object]) => self.release(object).map(|()| None),
             // The call has left marks at what the stub leaves alone.
             ("__bw_left_alone", [_, _]) | ("__bw_outside", []) => Ok(None),
+            ("__bw_act", [_, arguments]) => {
+                let arguments = *arguments;
+                self.act(&arguments);
+                Ok(None)
+            }
+            ("__bw_looks_at", [_, Value::Bits(named)]) => Ok(Some(Value::Bits(self.variable_places(*named as usize)))),
             ("__bw_throws", []) => {
                 self.note_reach();
                 Ok(None)

@@ -2,7 +2,8 @@
 //! through them later, call the unit.
 //!
 //! A call leaves a mark at every byte that it may have written. A path that reads such a byte, before the program has
-//! written it again, rests on an assumption from there on. What is never read again costs nothing.
+//! written it again, asks the test for a value where one can be given ([`crate::changes`]), and otherwise rests on an
+//! assumption from there on. What is never read again costs nothing.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -21,7 +22,7 @@ use crate::session::global_object;
 use crate::value::{ObjectId, Value};
 
 /// The variable of the models that is `errno`.
-const ERRNO: &str = "__bw_errno";
+pub(crate) const ERRNO: &str = "__bw_errno";
 
 /// Variables that functions of the C library write.
 const LIBRARY_VARIABLES: [&str; 13] = [
@@ -176,6 +177,9 @@ impl<'p> Executor<'_, 'p> {
 
     /// The path reads bytes of an object.
     pub(crate) fn note_outdated(&mut self, object: ObjectId, offset: u64, size: u64) {
+        if self.ask_for_change(object, offset, size) {
+            return;
+        }
         let marks: Vec<Mark> = self.memory.outdated(object, offset, size).collect();
         for (callee, way) in marks {
             let shared = &self.session.shared;

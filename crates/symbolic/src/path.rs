@@ -10,6 +10,7 @@ use branchwise_program::map::{Event, Reading};
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
 use crate::arguments::ArgumentLimits;
+use crate::changes::Change;
 use crate::inputs::ShapeId;
 use crate::possible::PossibleFault;
 use crate::probes::Probed;
@@ -32,6 +33,8 @@ pub struct Path {
     pub outputs: Vec<Output>,
     /// How many values of each feed it asked for.
     pub feeds_taken: BTreeMap<FeedId, u32>,
+    /// What stubs write beside that.
+    pub changes: Vec<Change>,
     /// The functions that it called before the one under test.
     pub calls: Vec<FunctionId>,
     /// So many calls fewer than the session has.

@@ -1,16 +1,18 @@
 //! What all paths of one unit under test share.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Exclusions, Model, TermId, Terms, VariableId};
+use branchwise_program::assumption::{Accepted, KnownAssumption};
 use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
 use branchwise_program::graph::CodeIndex;
-use branchwise_program::map::{Event, Language, Stub};
+use branchwise_program::map::{ChangedPlace, Event, Language, Stub};
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
+use crate::changes::{Change, StubCall, changeable};
 use crate::executor::Executor;
 use crate::inputs::{InputSpace, ShapeId};
 use crate::memory::{Contents, Memory, Origin};
@@ -71,6 +73,8 @@ pub struct Session<'p> {
     pub(crate) cut_callers: Option<u64>,
     call_choices: Vec<TermId>,
     pub(crate) stream_variables: StreamVariables,
+    /// By call, place, bytes and whether they are a truth: what stubs change.
+    pub(crate) changes: BTreeMap<(StubCall, ChangedPlace, u64, bool), Change>,
     pub(crate) garbage: Vec<TermId>,
     garbage_variables: HashSet<VariableId>,
     concrete_values: HashMap<TermId, Vec<u128>>,
@@ -114,6 +118,12 @@ pub struct Prepared<'p> {
     interfering: Rc<HashMap<CodeFunctionId, &'p Stub>>,
     /// Those that stand for other functions of the C library.
     of_library: Rc<HashMap<CodeFunctionId, &'p Stub>>,
+    /// By their functions, the numbers of stubs in the map.
+    stub_numbers: Rc<HashMap<CodeFunctionId, usize>>,
+    /// What the user states: tests do not let stubs do otherwise.
+    accepted: Rc<Accepted>,
+    /// The variables that stubs can change, with how tests name them.
+    pub(crate) variables: Rc<[(ChangedPlace, GlobalId)]>,
     /// For each global, whether its address may be known to others.
     pub(crate) escaping: Rc<IdVec<GlobalId, bool>>,
     /// Worked out when it is first asked for.
@@ -137,6 +147,9 @@ impl<'p> Prepared<'p> {
             start: program.code.function_named(START),
             interfering: Rc::new(stubs_where(program, Stub::may_interfere)),
             of_library: Rc::new(stubs_where(program, |stub| stub.is_of_library() && !stub.may_interfere())),
+            stub_numbers: Rc::new(stub_numbers(program)),
+            accepted: Rc::default(),
+            variables: changeable(program).into(),
             escaping: Rc::new(state::escaping_globals(&program.code)),
             reacts_to_exceptions: Rc::default(),
             decoded: Rc::new(RefCell::new(decoded)),
@@ -148,6 +161,17 @@ impl<'p> Prepared<'p> {
         }
     }
 
+    /// The same, where the user accepts assumptions.
+    pub fn accepting(self, accepted: &Accepted) -> Self {
+        Prepared { accepted: Rc::new(accepted.clone()), ..self }
+    }
+
+    /// Tells whether a test may let a stub do what an assumption says that nobody does.
+    pub(crate) fn is_open(&self, stub: usize, known: KnownAssumption) -> bool {
+        let subject = self.program.map.stubs[stub].subject();
+        !self.accepted.judged(known.about(subject)).accepted
+    }
+
     /// The stub that a function is, where what it stands for may do what no feed says.
     pub(crate) fn interfering(&self, function: CodeFunctionId) -> Option<&'p Stub> {
         self.interfering.get(&function).copied()
@@ -156,6 +180,10 @@ impl<'p> Prepared<'p> {
     /// The same, where that is a function of the C library.
     pub(crate) fn of_library(&self, function: CodeFunctionId) -> Option<&'p Stub> {
         self.of_library.get(&function).copied()
+    }
+
+    pub(crate) fn stub_number(&self, function: CodeFunctionId) -> Option<usize> {
+        self.stub_numbers.get(&function).copied()
     }
 
     pub(crate) fn has_interfering(&self) -> bool {
@@ -183,6 +211,7 @@ impl<'p> Prepared<'p> {
             exclusions: Exclusions::default(),
             pointer_elements,
             object_calls: 0,
+            changes: BTreeMap::new(),
             shared: self.clone(),
             most_repeated: 0,
             calls_before: 0,
@@ -379,6 +408,13 @@ fn open_streams(memory: &mut Memory, code: &Code) -> Vec<(ObjectId, Stream)> {
 fn stubs(program: &Program) -> IdVec<CodeFunctionId, bool> {
     let symbols: HashSet<&str> = program.map.stubs.iter().map(|stub| stub.symbol.as_str()).collect();
     program.code.functions.values().map(|function| symbols.contains(function.name.as_str())).collect()
+}
+
+fn stub_numbers(program: &Program) -> HashMap<CodeFunctionId, usize> {
+    let numbers = program.map.stubs.iter().enumerate();
+    let numbers: HashMap<&str, usize> = numbers.rev().map(|(number, stub)| (stub.symbol.as_str(), number)).collect();
+    let functions = program.code.functions.iter();
+    functions.filter_map(|(id, function)| Some((id, *numbers.get(function.name.as_str())?))).collect()
 }
 
 fn stubs_where(program: &Program, holds: impl Fn(&Stub) -> bool) -> HashMap<CodeFunctionId, &Stub> {

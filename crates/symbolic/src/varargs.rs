@@ -12,6 +12,10 @@ use crate::value::{ObjectId, Pointer, Value};
 /// Six general registers of 8 bytes, then eight registers for floats of 16 bytes.
 const GENERAL_END: u64 = 48;
 const FLOAT_END: u64 = GENERAL_END + 8 * 16;
+/// More floats than that are passed where the next pointer would be looked for.
+const MOST_FLOATS: usize = 8;
+/// Variable arguments that stubs look at.
+const MOST_VARIABLE: usize = 8;
 
 /// How a call passed its arguments.
 #[derive(Debug, Clone, Default)]
@@ -81,6 +85,25 @@ impl Executor<'_, '_> {
         let arguments = ways.map(|((&passing, &width), value)| Argument { value: *value, width, passing });
         let kept = VariableArguments { arguments: arguments.collect(), named: function.parameters.len() };
         self.variable_arguments.insert(self.frames.len(), kept);
+    }
+
+    /// How many pointers and integers the function that runs can take as variable arguments, behind so many others.
+    pub(crate) fn variable_places(&self, named: usize) -> u64 {
+        let Some(call) = self.frames.len().checked_sub(1).and_then(|depth| self.variable_arguments.get(&depth)) else {
+            return 0;
+        };
+        let variable = || call.arguments.iter().skip(named);
+        let simple = |argument: &&Argument| match argument.passing {
+            Passing::General => argument.width <= 64,
+            Passing::Float => true,
+            Passing::Stack { .. } | Passing::ByValue { .. } => false,
+        };
+        let is_general = |argument: &&Argument| matches!(argument.passing, Passing::General);
+        let floats = call.arguments.iter().filter(|argument| !is_general(argument)).count();
+        match call.named == named && floats <= MOST_FLOATS {
+            true => variable().take_while(simple).filter(is_general).count().min(MOST_VARIABLE) as u64,
+            false => 0,
+        }
     }
 
     pub(crate) fn variadic_start(&mut self, list: &Operand) -> Step<()> {

@@ -123,7 +123,7 @@ pub fn is_weak(value: Value<'_>) -> bool {
 
 /// Lists of what must not be dropped; no code reads them.
 fn is_list_for_the_linker(name: &str) -> bool {
-    matches!(name, "llvm.used" | "llvm.compiler.used" | "llvm.global_ctors" | "llvm.global_dtors")
+    matches!(name, "llvm.used" | "llvm.compiler.used" | "llvm.global_ctors" | "llvm.global_dtors" | "__bw_variables")
 }
 
 fn trap_declaration() -> Function {

@@ -7,6 +7,7 @@ use branchwise_program::usage::{Observer, RESULT, Shown};
 use branchwise_program::{FunctionId, TypeId};
 use branchwise_replay::{Blob, NativeEnd, State, TestCase};
 
+use super::changes;
 use super::checks::Checks;
 use super::declare::{constant_declaration, declaration};
 use super::dialect::Dialect;
@@ -58,6 +59,7 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected, dia
     writer.declare_objects();
     writer.write_later();
     writer.give_to_stubs();
+    writer.change_by_stubs();
     writer.give_standard_input();
     writer.calls(&calls, test, expected);
     writer.body
@@ -236,6 +238,35 @@ impl Writer<'_> {
             let (variable, count) = (feed_variable(self.map, feed), values.len());
             self.body.lines.push(format!("{variable} = (struct branchwise_feed){{{name}, {count}}};"));
             self.write_later();
+        }
+    }
+
+    /// What stubs write beside that: a constant for each value, and a list for each stub.
+    fn change_by_stubs(&mut self) {
+        for stub in self.map.stubs.iter().filter(|stub| changes::of_test(self.case, stub).next().is_some()) {
+            let mut list = Vec::new();
+            for change in changes::of_test(self.case, stub) {
+                let name = self.names.fresh(&changes::value_wish(self.map, change));
+                let declared = match changes::value_type(self.map, change) {
+                    Some(type_id) => {
+                        let value = Decoder { types: &self.map.types };
+                        let value = value.value(type_id, &Blob::of_bytes(change.bytes.clone()), 0);
+                        let text = self.initializer(type_id, &value, "");
+                        format!("{} = {text};", constant_declaration(&self.map.types, type_id, &name))
+                    }
+                    None => {
+                        let bytes: Vec<String> = change.bytes.iter().map(u8::to_string).collect();
+                        format!("const unsigned char {name}[{}] = {{{}}};", bytes.len(), bytes.join(", "))
+                    }
+                };
+                self.body.lines.push(declared);
+                list.push(changes::entry(self.map, change, &name));
+            }
+            let (name, count) = (self.names.fresh(&format!("{}_changes", changes::called(stub))), list.len());
+            self.body.lines.push(format!("struct branchwise_change {name}[{count}] = {{{}}};", list.join(", ")));
+            let variable = changes::variable(stub);
+            self.body.lines.push(format!("{variable} = (struct branchwise_changes){{{name}, {count}}};"));
+            self.body.needs.insert(Need::StandardDefinitions);
         }
     }
 

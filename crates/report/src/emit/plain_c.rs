@@ -6,6 +6,7 @@ use std::path::Path;
 use branchwise_program::map::Language;
 
 use super::EmittedFile;
+use super::changes;
 use super::comment::harmless;
 use super::dialect::Dialect;
 use super::needs::{self, Need, Needs};
@@ -44,7 +45,7 @@ pub fn surroundings(file: &FileReport, tests: &[TestFunction]) -> String {
     if file.reads_standard_input() {
         needed.insert(Need::StandardInput);
     }
-    if stubs::has_feeds(file) {
+    if stubs::has_feeds(file) || changes::any(file) {
         needed.insert(Need::StandardDefinitions);
     }
     undefined_variables(file.map) + &missing(file) + &needs::text(&needed) + &stubs::definitions(file)

@@ -10,6 +10,7 @@ use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
 use super::allocations;
+use super::changes;
 use super::declare::named;
 use super::needs::SYMBOLS;
 use crate::file_report::FileReport;
@@ -58,7 +59,7 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
 }
 
 /// Names that begin with an underscore are those of system headers, and mean nothing to a reader.
-fn parameter_name(parameter: &StubParameter, index: usize) -> String {
+pub fn parameter_name(parameter: &StubParameter, index: usize) -> String {
     if parameter.name.is_empty() || parameter.name.starts_with('_') {
         format!("argument_{}", index + 1)
     } else {
@@ -96,9 +97,15 @@ pub fn definitions(file: &FileReport) -> String {
     if stubs.iter().any(|stub| is_of_library(stub) && feeds_of(map, stub).any(|(_, origin)| is_written(stub, origin))) {
         text += PUT;
     }
+    if changes::any(file) {
+        text += changes::DEFINITIONS;
+        if file.is_cpp() {
+            text = text.replace(changes::ERRNO, &format!("extern \"C\" {}", &changes::ERRNO["extern ".len()..]));
+        }
+    }
     text += &allocations::definitions(file);
     text += &ends(&stubs);
-    text.extend(stubs.iter().map(|stub| definition(map, stub)));
+    text.extend(stubs.iter().map(|stub| definition(file, stub)));
     text += &for_linked_files(file, &stubs);
     for class in used_classes(file) {
         text += &format!("\n/* A {} whose methods return what a test lists. */\n", class.base);
@@ -260,7 +267,8 @@ fn is_of_class(map: &Map, stub: &Stub) -> bool {
     map.derived_classes.iter().any(|class| class.stubs.contains(&stub.name))
 }
 
-fn definition(map: &Map, stub: &Stub) -> String {
+fn definition(file: &FileReport, stub: &Stub) -> String {
+    let map = file.map;
     let feeds: Vec<(FeedId, &FeedOrigin)> = feeds_of(map, stub).collect();
     let mut text = match is_generated(stub) {
         true if is_of_class(map, stub) => "\n".to_owned(),
@@ -273,11 +281,15 @@ fn definition(map: &Map, stub: &Stub) -> String {
     for (feed, _) in &feeds {
         text += &format!("static struct branchwise_feed {};\n", feed_variable(map, *feed));
     }
+    let changed = changes::of_stub(file, stub);
+    if !changed.is_empty() {
+        text += &format!("static struct branchwise_changes {};\n", changes::variable(stub));
+    }
     // The parentheses keep a macro of the same name away.
     let name = if is_generated(stub) { emitted_name(&stub.name) } else { format!("({})", stub.name) };
     let storage = if is_generated(stub) { "static " } else { "" };
     text += &format!("{storage}{}\n{{\n", named(&stub.result, &format!("{name}({})", parameters(stub))));
-    for line in statements(map, stub, &feeds) {
+    for line in statements(map, stub, &feeds, changes::statements(stub, &changed)) {
         text += &format!("    {line}\n");
     }
     text + "}\n"
@@ -293,7 +305,7 @@ fn parameters(stub: &Stub) -> String {
     if declared.is_empty() { "void".to_owned() } else { declared.join(", ") }
 }
 
-fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<String> {
+fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)], changes: Vec<String>) -> Vec<String> {
     let name = |index: usize| parameter_name(&stub.parameters[index], index);
     let written = |index: usize| {
         let at = |origin: &FeedOrigin| match origin {
@@ -316,6 +328,7 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)]) -> Vec<St
         StubAct::Aborts => lines.push("branchwise_stub_abort();".to_owned()),
         StubAct::Ends => lines.push("branchwise_stub_exit(1);".to_owned()),
     }
+    lines.extend(changes);
     for (feed, origin) in feeds {
         let variable = feed_variable(map, *feed);
         match origin {
@@ -365,7 +378,10 @@ pub fn reset(file: &FileReport) -> Vec<String> {
     let feeds = defined(file).into_iter().flat_map(|stub| feeds_of(file.map, stub)).map(|(feed, _)| feed);
     let fails = |feed: &FeedId| file.map.feeds[*feed].origin == FeedOrigin::AllocationFails;
     let allocations = file.map.feeds.ids().filter(|feed| fails(feed) && allocations::any_fails(file));
-    feeds.chain(allocations).map(|feed| format!("{}.left = 0;", feed_variable(file.map, feed))).collect()
+    let changed = defined(file).into_iter().filter(|stub| !changes::of_stub(file, stub).is_empty());
+    let changed = changed.map(|stub| format!("{}.count = 0;", changes::variable(stub)));
+    let feeds = feeds.chain(allocations).map(|feed| format!("{}.left = 0;", feed_variable(file.map, feed)));
+    feeds.chain(changed).collect()
 }
 
 /// The values with which a test makes objects, by feed.

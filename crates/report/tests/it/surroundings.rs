@@ -73,6 +73,7 @@ fn stub(unit: &mut Unit, name: &str, result: &str, parameters: &[(&str, &str)], 
         result: result.to_owned(),
         parameters: parameters.iter().map(parameter).collect(),
         variadic: name == "record",
+        pure: false,
         act,
     });
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use branchwise_program::CodeFunctionId;
 
 use super::{MAY_READ, MAY_WRITE, Memory, TOUCHED_BY_READ, TOUCHED_BY_WRITE};
+use crate::changes::Access;
 use crate::outside::Mark;
 use crate::value::{ObjectId, Value};
 
@@ -16,6 +17,9 @@ pub(crate) struct Marks {
     outdated: Vec<Range<u64>>,
     /// Those that may have.
     by: BTreeSet<Mark>,
+    /// Those of the bytes that a test can let one of them write, and how that comes there.
+    changeable: Vec<Range<u64>>,
+    access: Option<Rc<Access>>,
     /// One of them may know where it is.
     known_outside: Option<CodeFunctionId>,
     /// The call that is under way has written it; of variables only.
@@ -32,14 +36,8 @@ impl Marks {
         if self.outdated.is_empty() {
             return;
         }
-        let end = offset.saturating_add(size);
-        let outdated = std::mem::take(&mut self.outdated);
-        let rest = outdated.into_iter().flat_map(|range| {
-            [range.start..range.end.min(offset), range.start.max(end)..range.end]
-                .into_iter()
-                .filter(|range| !range.is_empty())
-        });
-        self.outdated = rest.collect();
+        without(&mut self.outdated, offset, size);
+        without(&mut self.changeable, offset, size);
         if self.outdated.is_empty() {
             self.by.clear();
         }
@@ -53,9 +51,21 @@ impl Marks {
             }
         }
         self.by.extend(&other.by);
+        // Where they differ, no test can do what both say.
+        if self.access != other.access || self.changeable != other.changeable {
+            (self.changeable, self.access) = (Vec::new(), None);
+        }
         self.known_outside = self.known_outside.or(other.known_outside);
         self.half_written |= other.half_written;
     }
+}
+
+/// Takes a range out of others.
+fn without(ranges: &mut Vec<Range<u64>>, offset: u64, size: u64) {
+    let end = offset.saturating_add(size);
+    let parts = |range: Range<u64>| [range.start..range.end.min(offset), range.start.max(end)..range.end];
+    let rest = std::mem::take(ranges).into_iter().flat_map(parts).filter(|range| !range.is_empty());
+    *ranges = rest.collect();
 }
 
 impl Memory {
@@ -77,6 +87,26 @@ impl Memory {
             marks.outdated.iter().any(|range| range.start < end && offset < range.end)
         });
         marks.into_iter().flat_map(|marks| &marks.by).copied()
+    }
+
+    pub(crate) fn is_marked(&self, id: ObjectId, mark: Mark) -> bool {
+        self.get(id).is_some_and(|object| object.marks.by.contains(&mark))
+    }
+
+    /// A call that a test can say it of may have written all bytes that are marked.
+    pub(crate) fn let_change(&mut self, id: ObjectId, access: &Rc<Access>) {
+        if let Some(object) = self.get_mut(id) {
+            object.marks.changeable = object.marks.outdated.clone();
+            object.marks.access = Some(Rc::clone(access));
+        }
+    }
+
+    /// How a test can write all these bytes, which somebody may have written.
+    pub(crate) fn access(&self, id: ObjectId, offset: u64, size: u64) -> Option<Rc<Access>> {
+        let marks = &self.get(id)?.marks;
+        let end = offset.checked_add(size)?;
+        let whole = marks.changeable.iter().any(|range| range.start <= offset && end <= range.end);
+        marks.access.clone().filter(|_| whole)
     }
 
     /// A function that nobody defines is given the object.

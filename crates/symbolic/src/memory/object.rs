@@ -127,6 +127,12 @@ impl Object {
         own.chain(self.cells.values().map(|cell| cell.value))
     }
 
+    /// The pointers to one place that it holds, in order, each with where it stands.
+    pub(crate) fn pointer_places(&self) -> Vec<(u64, Pointer)> {
+        let own = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == POINTER);
+        own.filter_map(|(at, _)| Some((at as u64, self.read_pointer(at)?))).collect()
+    }
+
     fn mark(&mut self, offset: u64, size: u64, kind: u8) {
         if self.kinds.is_empty() && kind == PLAIN {
             return;

@@ -94,7 +94,8 @@ fn are_alike(first: &State<'_>, second: &State<'_>) -> bool {
         && first.frames.iter().zip(&second.frames).all(|(here, there)| {
             (here.function, here.block, here.next, here.base) == (there.function, there.block, there.next, there.base)
         });
-    let feeds = first.feeds_taken == second.feeds_taken && first.calls == second.calls;
+    let feeds = first.feeds_taken == second.feeds_taken && first.stub_calls == second.stub_calls;
+    let feeds = feeds && first.calls == second.calls;
     let streams = first.input == second.input && first.wrote_files == second.wrote_files;
     let variadic = first.variable_arguments.is_empty() && second.variable_arguments.is_empty();
     frames && feeds && streams && variadic && first.registers.len() == second.registers.len()
@@ -185,6 +186,7 @@ impl Joining<'_, '_, '_, '_> {
         }
         executor.notes.caveats.add(&second.notes.caveats);
         executor.instructions = executor.instructions.max(second.instructions);
+        executor.asked = executor.asked.max(second.asked);
         Ok(())
     }
 

@@ -39,6 +39,8 @@ pub(super) struct State<'p> {
     pub freed: HashSet<ObjectId>,
     pub touched: BTreeMap<Touchable, Touched>,
     pub feeds_taken: BTreeMap<FeedId, u32>,
+    pub stub_calls: BTreeMap<usize, u32>,
+    pub asked: usize,
     pub calls: Vec<FunctionId>,
     pub input: Streams,
     pub opened: Vec<ObjectId>,
@@ -71,6 +73,8 @@ impl<'p> Executor<'_, 'p> {
             freed: std::mem::take(&mut self.freed),
             touched: std::mem::take(&mut self.touched),
             feeds_taken: std::mem::take(&mut self.feeds_taken),
+            stub_calls: std::mem::take(&mut self.stub_calls),
+            asked: self.asked,
             calls: std::mem::take(&mut self.calls),
             input: std::mem::take(&mut self.input),
             opened: std::mem::take(&mut self.opened),
@@ -103,6 +107,8 @@ impl<'p> Executor<'_, 'p> {
         self.freed = state.freed;
         self.touched = state.touched;
         self.feeds_taken = state.feeds_taken;
+        self.stub_calls = state.stub_calls;
+        self.asked = state.asked;
         self.calls = state.calls;
         self.input = state.input;
         self.opened = state.opened;
