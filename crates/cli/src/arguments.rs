@@ -63,6 +63,10 @@ pub struct GenerateArguments {
     #[arg(long, value_enum)]
     pub findings: Option<Findings>,
 
+    /// Executions behind undefined arithmetic: signed overflow, shifts too far, floats that do not fit an integer [default: follow]
+    #[arg(long, value_enum)]
+    pub undefined: Option<Undefined>,
+
     /// Which goals are tried first; all get their verdict [default: all]
     #[arg(long, value_enum)]
     pub aim: Option<Aim>,
@@ -404,6 +408,23 @@ impl From<Findings> for branchwise_generate::FindingsMode {
             Findings::None => Self::None,
             Findings::Met => Self::Met,
             Findings::Search => Self::Search,
+        }
+    }
+}
+
+#[derive(Debug, Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub enum Undefined {
+    /// They go on as the machine does. What only they reach is covered through undefined behaviour, and counted apart
+    Follow,
+    /// They end there, and what only they reach is infeasible
+    Forbid,
+}
+
+impl From<Undefined> for branchwise_generate::Undefined {
+    fn from(undefined: Undefined) -> Self {
+        match undefined {
+            Undefined::Follow => Self::Follow,
+            Undefined::Forbid => Self::Forbid,
         }
     }
 }

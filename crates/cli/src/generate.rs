@@ -219,6 +219,7 @@ fn settings(arguments: &GenerateArguments, config: &Config, interrupt: &Interrup
         query_log: arguments.queries.as_deref().map(|folder| Arc::new(QueryLog::new(folder))),
         interrupt: Arc::clone(interrupt.flag()),
         findings: arguments.findings.map(Into::into).or(config.findings).unwrap_or_default(),
+        undefined: arguments.undefined.map(Into::into).or(config.undefined).unwrap_or_default(),
         strategy: strategy.or(config.defaults.strategy).unwrap_or_default(),
         measure: arguments.measure,
         data_dependence: !arguments.no_data_dependence,
@@ -332,8 +333,7 @@ fn print(
         (false, false) => {
             let no_color = std::env::var("NO_COLOR").ok();
             let style = Style::detect(stdout().is_terminal(), no_color.as_deref());
-            let paths: Vec<String> = written.tests.iter().map(|path| path.display().to_string()).collect();
-            branchwise_report::summary(files, &paths, TableTime::Measured, style)
+            branchwise_report::summary(files, written, TableTime::Measured, style)
         }
     };
     print_text(&text)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use branchwise_generate::Settings;
+use branchwise_generate::{Settings, Undefined};
 use branchwise_results::{Budget, ConfigFile, Options, Run, Source};
 use branchwise_tools::{LARGEST_TEXT, read_limited};
 
@@ -19,6 +19,7 @@ pub fn before(arguments: &GenerateArguments, config: &Config, config_path: Optio
         strategy: settings.strategy.name().to_owned(),
         aim: settings.aim.name().to_owned(),
         findings: settings.findings.name().to_owned(),
+        forbid_undefined: settings.undefined == Undefined::Forbid,
         seed: settings.seed,
         budget: settings.steps.map_or(Budget::Time(settings.time.as_secs_f64()), Budget::Steps),
         memory_megabytes: settings.memory_megabytes,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use branchwise_goals::{GoalId, Ledger, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
 use branchwise_replay::{Harness, NativeEnd, Observation, ReplayError, Sanitizers, TestCase};
-use branchwise_symbolic::{Path, PathEnd, Prepared, Session};
+use branchwise_symbolic::{Path, PathEnd, Prepared, Session, Undefined};
 
 use crate::case::test_case;
 use crate::deadline::Deadline;
@@ -71,6 +71,8 @@ pub(crate) struct Attack<'u, 'a> {
     pub targets: BTreeSet<GoalId>,
     pub plan: Plan,
     pub drawing: Drawing,
+    /// What executions do where arithmetic is undefined.
+    pub undefined: Undefined,
 }
 
 /// How much is done, and on what inputs.
@@ -158,7 +160,7 @@ impl<'a> Attack<'_, 'a> {
     fn session(&self, calls: u32) -> Option<Session<'a>> {
         let mut session = self.prepared.session(self.function, POINTER_ELEMENTS)?.with_calls_before(calls);
         session.inputs.shared = self.plan.shared.clone();
-        session.object_calls = calls;
+        (session.object_calls, session.undefined) = (calls, self.undefined);
         Some(session)
     }
 

@@ -15,8 +15,9 @@ pub(crate) struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
-    /// Pairs that share evaluations are preferred: they need fewer tests.
+    /// Pairs without undefined behaviour are preferred, then those that share evaluations: they need fewer tests.
     pub(crate) fn shown(ledger: &'a Ledger, replayed: &[Replayed]) -> Self {
+        let defined: BTreeSet<GoalId> = replayed.iter().flat_map(|test| test.defined.iter().copied()).collect();
         let covered: BTreeSet<GoalId> = replayed.iter().flat_map(|test| test.covers.iter().copied()).collect();
         let (mut pairs, mut used) = (BTreeMap::new(), BTreeSet::new());
         for Effect { goal, pairs: possible } in ledger.effects() {
@@ -24,7 +25,8 @@ impl<'a> Effects<'a> {
             let new = |(left, right): &(GoalId, GoalId)| {
                 usize::from(!used.contains(left)) + usize::from(!used.contains(right))
             };
-            if let Some(&(left, right)) = shown.min_by_key(|&pair| new(pair)) {
+            let undefined = |(left, right): &(GoalId, GoalId)| !defined.contains(left) || !defined.contains(right);
+            if let Some(&(left, right)) = shown.min_by_key(|&pair| (undefined(pair), new(pair))) {
                 pairs.insert(*goal, (left, right));
                 used.extend([left, right]);
             }
@@ -64,7 +66,11 @@ impl<'a> Effects<'a> {
         if let Some(&(left, right)) = self.pairs.get(&id) {
             let first = |part| tests.iter().find(|test| test.covers.contains(&part)).map(|test| test.id);
             let by: BTreeSet<TestId> = [left, right].into_iter().filter_map(first).collect();
-            return Some(Verdict::Covered { tests: by.into_iter().collect() });
+            let through = [left, right].into_iter().find_map(|side| match part(side) {
+                Verdict::Covered { through, .. } => through,
+                _ => None,
+            });
+            return Some(Verdict::Covered { tests: by.into_iter().collect(), through });
         }
         Some(unshown(&effect.pairs, part))
     }

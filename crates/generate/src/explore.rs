@@ -41,7 +41,7 @@ pub(crate) use budget::Budget;
 use budget::{PATIENT, Part};
 use dependence::{Dependence, Query};
 pub(crate) use faults::FaultRecord;
-use faults::Suspects;
+use faults::{QUICK, Suspects};
 use further::Followed;
 pub(crate) use paths::Along;
 use paths::{PathSearch, frontier};
@@ -398,6 +398,15 @@ impl<'a, 'p> Exploration<'a, 'p> {
     /// A proof is tried before all ways are followed at once: the round ends then.
     pub(crate) fn end_before_uniting(&mut self) {
         self.ends_before_uniting = true;
+    }
+
+    /// Looks for nothing but goals, on single paths, and leaves hard conditions alone: for tests that would be better than others.
+    pub(crate) fn hurry(&mut self, budget: &Budget<'_>) {
+        self.findings = FindingsMode::None;
+        self.solver = budget.solver(self.workers.clone(), QUICK);
+        self.patient = Some(budget.solver(self.workers.clone(), QUICK));
+        self.uniting = Uniting::never();
+        self.grown = true;
     }
 
     /// What was found.

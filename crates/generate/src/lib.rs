@@ -26,6 +26,7 @@ mod wanted;
 
 pub use branchwise_constraints::Workers;
 pub use branchwise_search::Routes;
+pub use branchwise_symbolic::Undefined;
 pub use case::test_case;
 pub use conclude::{UnitReport, conclude, conclude_at_once};
 pub use drawing::{Drawing, Random};

@@ -18,6 +18,8 @@ pub(crate) struct Replayed {
     pub observation: Observation,
     /// The goals that the native marker log shows.
     pub covers: Vec<GoalId>,
+    /// Those of them that it shows before anything undefined happens.
+    pub defined: BTreeSet<GoalId>,
 }
 
 /// So many runs that had to be stopped, of paths that were cut at the same place, show what there is to see: each costs as
@@ -129,7 +131,7 @@ fn cut_at(path: &Path) -> Option<Location> {
     }
 }
 
-fn predicted_goals(attempt: &Attempt, ledger: &Ledger) -> BTreeSet<GoalId> {
+pub(crate) fn predicted_goals(attempt: &Attempt, ledger: &Ledger) -> BTreeSet<GoalId> {
     let calls = called(&attempt.path, attempt.case.function);
     ledger.reached_by_trace(&predicted_trace(&attempt.path, &calls))
 }
@@ -153,8 +155,10 @@ fn run(
     let observations = harness.run(&cases)?;
     let replayed = attempts.into_iter().zip(observations).map(|((number, attempt), observation)| {
         let calls = called(&attempt.path, attempt.case.function);
-        let covers = ledger.reached_by_trace(&native_trace(&attempt.path, &calls, &observation)).into_iter().collect();
-        (number, Replayed { attempt, observation, covers })
+        let trace = native_trace(&attempt.path, &calls, &observation);
+        let covers = ledger.reached_by_trace(&trace).into_iter().collect();
+        let defined = ledger.reached_by_trace(&trace.defined());
+        (number, Replayed { attempt, observation, covers, defined })
     });
     Ok(replayed.filter(|(_, replayed)| !replayed.is_no_test()).collect())
 }
@@ -173,7 +177,8 @@ pub(crate) fn predicted_trace<'a>(path: &'a Path, calls: &'a [FunctionId]) -> Tr
         _ => TraceEnd::Stopped,
     };
     let (before_unit, up_to_end) = (path.events_before_unit, path.events_up_to_end);
-    Trace { calls, events: &path.events, readings: &path.readings, before_unit, up_to_end, end }
+    let undefined_from = undefined_from(path);
+    Trace { calls, events: &path.events, readings: &path.readings, before_unit, up_to_end, end, undefined_from }
 }
 
 /// The marker log of a native run, as far as it counts.
@@ -192,7 +197,11 @@ pub(crate) fn native_trace<'a>(path: &Path, calls: &'a [FunctionId], native: &'a
         false => &native.readings,
     };
     let (before_unit, up_to_end) = (path.events_before_unit, path.events_up_to_end);
-    Trace { calls, events, readings, before_unit, up_to_end, end }
+    Trace { calls, events, readings, before_unit, up_to_end, end, undefined_from: undefined_from(path) }
+}
+
+fn undefined_from(path: &Path) -> Option<(usize, usize)> {
+    path.undefined_behaviour().map(|undefined| (undefined.events, undefined.readings))
 }
 
 /// How many events of a native run count: where a value that was never written decides, another build takes other ways.
@@ -219,9 +228,16 @@ impl Replayed {
         self.observation.end == NativeEnd::Rejected && is_cut_before_unit(&self.attempt.path)
     }
 
-    /// It ends in a fault. Where the native run goes on, nobody can expect what it does.
+    /// It ends in a fault, or C leaves something undefined that it does. Where the native run goes on, nobody can expect what it
+    /// does.
     pub(crate) fn is_undefined(&self) -> bool {
-        matches!(self.attempt.path.end, PathEnd::Fault(_))
+        let path = &self.attempt.path;
+        matches!(path.end, PathEnd::Fault(_)) || path.undefined_behaviour().is_some()
+    }
+
+    /// Counts only what lies before all undefined behaviour.
+    pub(crate) fn forget_undefined(&mut self) {
+        self.covers.retain(|goal| self.defined.contains(goal));
     }
 
     /// What a test may expect.

@@ -106,6 +106,8 @@ pub struct Test {
     pub observation: Observation,
     /// It shows a fault, and C does not say what happens behind that.
     pub undefined: bool,
+    /// All that it is kept for lies behind undefined behaviour: it is no part of the suite that must pass.
+    pub reproducer: bool,
     pub source: TestSource,
     /// The goals that this test reaches natively.
     pub covers: Vec<GoalId>,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use branchwise_constraints::{ExternalSolver, Layer, QueryLog};
 use branchwise_goals::Criterion;
 use branchwise_program::assumption::Accepted;
+use branchwise_symbolic::Undefined;
 
 use crate::wanted::WantedGoals;
 
@@ -41,6 +42,7 @@ pub struct Settings {
     /// The only goals among these, in whatever the function runs.
     pub wanted: WantedGoals,
     pub findings: FindingsMode,
+    pub undefined: Undefined,
     pub strategy: Strategy,
     pub aim: AimAt,
     /// The instructions of tests of longest paths are counted.
@@ -194,6 +196,7 @@ impl Default for Settings {
             criteria: vec![Criterion::Branch],
             wanted: WantedGoals::default(),
             findings: FindingsMode::Search,
+            undefined: Undefined::default(),
             strategy: Strategy::Hybrid,
             aim: AimAt::default(),
             measure: false,

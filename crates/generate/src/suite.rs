@@ -8,6 +8,8 @@ use branchwise_goals::GoalId;
 /// A test as far as minimisation is concerned.
 pub(crate) struct Coverer<'a> {
     pub covers: &'a [GoalId],
+    /// What it reaches behind undefined behaviour, and no test without.
+    pub undefined: &'a [GoalId],
     pub clean: bool,
 }
 
@@ -16,6 +18,8 @@ pub(crate) struct Coverer<'a> {
 pub(crate) struct Smallest {
     /// The indices to keep, in the given order.
     pub kept: Vec<usize>,
+    /// Those of them that are kept for nothing but what lies behind undefined behaviour.
+    pub reproducers: Vec<usize>,
     /// No smaller choice covers as much; otherwise it is the greedy one, or a better one that was met.
     pub exact: bool,
 }
@@ -26,23 +30,35 @@ const MOST_CHOICES: usize = 20_000;
 pub(crate) fn minimise(tests: &[Coverer<'_>]) -> Smallest {
     let (mut kept, mut covered, mut exact) = (Vec::new(), BTreeSet::<GoalId>::new(), true);
     for clean in [true, false] {
-        let candidates: Vec<(usize, BTreeSet<GoalId>)> = tests
-            .iter()
-            .enumerate()
-            .filter(|(_, test)| test.clean || !clean)
-            .map(|(index, test)| (index, test.covers.iter().copied().filter(|id| !covered.contains(id)).collect()))
-            .collect();
-        let mut search = Search::over(&candidates);
-        search.choose(&mut Vec::new(), &search.goals());
-        exact &= search.choices < MOST_CHOICES;
-        for &index in &search.best {
-            covered.extend(tests[index].covers);
-            kept.push(index);
-        }
+        let fits = |test: &Coverer<'_>| test.clean || !clean;
+        let chosen = smallest(tests, fits, |test| test.covers, &covered, &mut exact);
+        covered.extend(chosen.iter().flat_map(|&index| tests[index].covers));
+        kept.extend(chosen);
     }
     drop_superfluous(tests, &mut kept);
+    covered.extend(kept.iter().flat_map(|&index| tests[index].undefined));
+    let mut reproducers = smallest(tests, |_| true, |test| test.undefined, &covered, &mut exact);
+    reproducers.sort_unstable();
+    kept.extend(&reproducers);
     kept.sort_unstable();
-    Smallest { kept, exact }
+    Smallest { kept, reproducers, exact }
+}
+
+/// The fewest of the tests that fit for all that these cover and nothing has covered yet; with `exact` still true, none fewer do.
+fn smallest<'a>(
+    tests: &[Coverer<'a>],
+    fits: impl Fn(&Coverer<'a>) -> bool,
+    covers: impl Fn(&Coverer<'a>) -> &'a [GoalId],
+    covered: &BTreeSet<GoalId>,
+    exact: &mut bool,
+) -> Vec<usize> {
+    let rest = |test| covers(test).iter().copied().filter(|id| !covered.contains(id)).collect();
+    let fitting = tests.iter().enumerate().filter(|(_, test)| fits(test));
+    let candidates: Vec<(usize, BTreeSet<GoalId>)> = fitting.map(|(index, test)| (index, rest(test))).collect();
+    let mut search = Search::over(&candidates);
+    search.choose(&mut Vec::new(), &search.goals());
+    *exact &= search.choices < MOST_CHOICES;
+    search.best
 }
 
 /// Branch and bound: the goal that the fewest tests cover is covered by one of them.
@@ -140,8 +156,11 @@ mod tests {
 
     fn kept(tests: &[(&[u32], bool)]) -> Vec<usize> {
         let covers: Vec<Vec<GoalId>> = tests.iter().map(|(numbers, _)| goals(numbers)).collect();
-        let coverers: Vec<Coverer<'_>> =
-            covers.iter().zip(tests).map(|(covers, (_, clean))| Coverer { covers, clean: *clean }).collect();
+        let coverers: Vec<Coverer<'_>> = covers
+            .iter()
+            .zip(tests)
+            .map(|(covers, (_, clean))| Coverer { covers, undefined: &[], clean: *clean })
+            .collect();
         minimise(&coverers).kept
     }
 
@@ -154,6 +173,29 @@ mod tests {
     fn a_clean_test_is_preferred_to_one_that_crashes() {
         assert_eq!(kept(&[(&[1, 2], false), (&[1], true), (&[2], true)]), [1, 2]);
         assert_eq!(kept(&[(&[1, 2, 3], false), (&[1], true)]), [0]);
+    }
+
+    #[test]
+    fn what_lies_behind_undefined_behaviour_has_tests_of_its_own() {
+        let (one, two, three) = (goals(&[1]), goals(&[2]), goals(&[3]));
+        let coverers = [
+            Coverer { covers: &one, undefined: &[], clean: true },
+            Coverer { covers: &two, undefined: &[], clean: false },
+            Coverer { covers: &[], undefined: &three, clean: false },
+        ];
+        let found = minimise(&coverers);
+        assert_eq!((found.kept, found.reproducers), (vec![0, 1, 2], vec![2]));
+    }
+
+    #[test]
+    fn a_test_of_the_suite_that_shows_it_is_enough() {
+        let (one, three) = (goals(&[1]), goals(&[3]));
+        let coverers = [
+            Coverer { covers: &one, undefined: &three, clean: false },
+            Coverer { covers: &[], undefined: &three, clean: false },
+        ];
+        let found = minimise(&coverers);
+        assert_eq!((found.kept, found.reproducers), (vec![0], vec![]));
     }
 
     #[test]
@@ -178,7 +220,8 @@ mod tests {
         for _ in 0..200 {
             let covers: Vec<Vec<GoalId>> =
                 (0..random(9)).map(|_| (0..10).filter(|_| random(3) == 0).map(GoalId).collect()).collect();
-            let coverers: Vec<Coverer<'_>> = covers.iter().map(|covers| Coverer { covers, clean: true }).collect();
+            let coverers: Vec<Coverer<'_>> =
+                covers.iter().map(|covers| Coverer { covers, undefined: &[], clean: true }).collect();
             let covered = |chosen: &mut dyn Iterator<Item = usize>| -> BTreeSet<GoalId> {
                 chosen.flat_map(|index| covers[index].iter().copied()).collect()
             };

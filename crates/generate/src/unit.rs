@@ -16,7 +16,7 @@ use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError, TestCase};
 use branchwise_search::Routes;
-use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared};
+use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared, Undefined};
 
 use crate::attack::{Attack, Extent, Plan, targets};
 use crate::conclude::UnitReport;
@@ -35,6 +35,10 @@ use crate::result::{
 use crate::settings::{AimAt, Bounds, FindingsMode, Scope, Settings, Strategy};
 use crate::suite::{Coverer, Smallest, minimise};
 use crate::verdicts::Judge;
+
+mod defined;
+
+use defined::{SHARE_AT_FIRST, SHARE_AT_LAST};
 
 /// Names of two inputs that may be one object.
 type SharedPair = (String, String);
@@ -91,7 +95,8 @@ impl<'a> Workplace<'a> {
         let targets = ledger.goals().map(|(id, _)| id).collect();
         let plan = Plan::of_executions(executions);
         let drawing = Drawing::new(subject.settings.seed, constants(subject.program, &[function]));
-        let attack = Attack { prepared, function, ledger: &ledger, targets, plan, drawing };
+        let undefined = subject.settings.undefined;
+        let attack = Attack { prepared, function, ledger: &ledger, targets, plan, drawing, undefined };
         let taken = attack.run(harness)?.taken.into_iter();
         Ok(taken.map(|(id, case)| (ledger.goal(id).clone(), case)).collect())
     }
@@ -282,7 +287,10 @@ impl<'a> Unit<'_, 'a> {
         };
         let settings = self.place.subject.settings.of_function(name);
         let (findings, deadline) = (settings.findings, Deadline::of(&settings, started));
-        let Replays { replayed, left_out } = replay(&mut self.place.harness, attempts, ledger, findings, deadline)?;
+        let Replays { mut replayed, left_out } = replay(&mut self.place.harness, attempts, ledger, findings, deadline)?;
+        if settings.undefined == Undefined::Forbid {
+            replayed.iter_mut().for_each(Replayed::forget_undefined);
+        }
         self.note_disagreements(name, &replayed);
         self.note_refuted(name, ledger, &known.proved);
         let earlier: Vec<Named> = replayed.iter().map(|test| test.attempt.named.clone()).collect();
@@ -310,7 +318,8 @@ impl<'a> Unit<'_, 'a> {
         let Workplace { subject, prepared, harness, .. } = &mut *self.place;
         let constants = constants(subject.program, &subject.routes.reachable(function));
         let drawing = Drawing::new(subject.settings.seed ^ (u64::from(function.0) << 32), constants);
-        let attacked = Attack { prepared, function, ledger, targets, plan, drawing }.run(harness)?;
+        let undefined = subject.settings.undefined;
+        let attacked = Attack { prepared, function, ledger, targets, plan, drawing, undefined }.run(harness)?;
         let name = &subject.program.map.functions[self.goals_of].name;
         self.disagreements.extend(attacked.judge(ledger, report, name));
         Ok(())
@@ -378,7 +387,7 @@ impl<'a> Unit<'_, 'a> {
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
             (session.inputs.shared, session.inputs.compared) = (shared.clone(), compared.clone());
-            session.object_calls = bounds.object_calls;
+            (session.object_calls, session.undefined) = (bounds.object_calls, settings.undefined);
             let before_proof = induces && rounds.is_empty();
             let share = if before_proof { FIRST_SHARE_BEFORE_INDUCTION } else { round_share(&budget) };
             let found = Found { counters, faults: &mut faults };
@@ -412,6 +421,10 @@ impl<'a> Unit<'_, 'a> {
                 }
                 self.close_infeasible_paths(ledger, &rounds, counters);
             }
+            if rounds.len() == 1 && ledger.open() > 0 && !stopped {
+                let found = Found { counters, faults: &mut faults };
+                self.look_for_defined(ledger, (&means, &shared), found, &mut attempts, (&mut budget, SHARE_AT_FIRST));
+            }
             let same = next == bounds && more.is_empty() && more_compared.is_empty() && !before_proof;
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
@@ -427,6 +440,10 @@ impl<'a> Unit<'_, 'a> {
                 attempts.extend(inputs);
                 rounds.insert(0, limitations);
             });
+        }
+        if !budget.interrupted() {
+            let found = Found { counters, faults: &mut faults };
+            self.look_for_defined(ledger, (&means, &shared), found, &mut attempts, (&mut budget, SHARE_AT_LAST));
         }
         counters.fault_queries = faults.queries();
         Explored { attempts, rounds, proved: proved.unwrap_or_default() }
@@ -565,7 +582,8 @@ impl<'a> Unit<'_, 'a> {
         if budget.settings.strategy.is_path_by_path() {
             return None;
         }
-        let session = self.place.prepared.session(self.function, bounds.pointer_elements)?;
+        let mut session = self.place.prepared.session(self.function, bounds.pointer_elements)?;
+        session.undefined = budget.settings.undefined;
         let mut exploration = Exploration::new(session, means, ledger, found, bounds, budget);
         exploration.unite_at_last(budget, on_goals);
         let attempts = exploration.take_attempts();
@@ -599,14 +617,19 @@ impl<'a> Unit<'_, 'a> {
         let effects = Effects::shown(ledger, &replayed);
         let mut replayed = replayed;
         let reached: BTreeSet<GoalId> = replayed.iter().flat_map(|test| test.covers.iter().copied()).collect();
+        let defined: BTreeSet<GoalId> = replayed.iter().flat_map(|test| test.defined.iter().copied()).collect();
         for test in &mut replayed {
-            test.covers.retain(|goal| !dropped.contains(goal));
+            // What another test reaches without undefined behaviour is nothing that this one shows behind it.
+            test.covers.retain(|goal| !dropped.contains(goal) && test.defined.contains(goal) == defined.contains(goal));
             effects.keep_pairs(&mut test.covers);
         }
-        let coverers: Vec<Coverer<'_>> =
-            replayed.iter().map(|test| Coverer { covers: &test.covers, clean: test.is_clean() }).collect();
-        let Smallest { kept, exact } = minimise(&coverers);
-        let mut tests = suite(&replayed, &kept);
+        let parts: Vec<(Vec<GoalId>, Vec<GoalId>)> =
+            replayed.iter().map(|test| test.covers.iter().partition(|goal| defined.contains(goal))).collect();
+        let coverers = replayed.iter().zip(&parts);
+        let coverers =
+            coverers.map(|(test, (covers, undefined))| Coverer { covers, undefined, clean: test.is_clean() });
+        let Smallest { kept, reproducers, exact } = minimise(&coverers.collect::<Vec<_>>());
+        let mut tests = suite(&replayed, &kept, &reproducers);
         // Those of a host are found when it is tested itself.
         let findings = if self.is_hosted() { Vec::new() } else { findings(program, &replayed, &kept) };
         let closest =
@@ -618,7 +641,11 @@ impl<'a> Unit<'_, 'a> {
         let verdict = |id: GoalId| {
             let by: Vec<TestId> = tests.iter().filter(|test| test.covers.contains(&id)).map(|test| test.id).collect();
             match (by.is_empty() && !reached.contains(&id), ledger.is_reached(id)) {
-                (false, _) => Verdict::Covered { tests: by },
+                (false, _) => {
+                    let witness = by.first().filter(|_| !defined.contains(&id)).map(|test| kept[test.0 as usize - 1]);
+                    let through = witness.and_then(|index| through(program, ledger.goal(id), &replayed[index]));
+                    Verdict::Covered { tests: by, through }
+                }
                 (true, true) => not_shown(counters, closest, left_out.contains(&id)),
                 (true, false) => match (proved.get(&id).filter(|_| !ledger.is_open(id)), unreached.get(id)) {
                     (Some(reason), _) => judge.excluded(ledger.goal(id), reason),
@@ -629,7 +656,7 @@ impl<'a> Unit<'_, 'a> {
         };
         let limits = hosts::Usage::of(&program.map, self.function, &self.place.subject.settings.accepted);
         let of_goal = |id: GoalId| match effects.verdict(id, &tests, &verdict) {
-            Some(Verdict::Covered { tests }) => Verdict::Covered { tests },
+            Some(covered @ Verdict::Covered { .. }) => covered,
             Some(_) if ledger.is_reached(id) => not_shown(counters, closest, left_out.contains(&id)),
             Some(derived) => derived,
             None => verdict(id),
@@ -756,15 +783,28 @@ fn work(counters: &Counters) -> Work {
     }
 }
 
-/// Each goal is what the first test is kept for that covers it; one that returns comes before one that does not.
-fn suite(replayed: &[Replayed], kept: &[usize]) -> Vec<Test> {
+/// The undefined behaviour that comes before everything that a test shows of a goal, such as `signed overflow at 33:20`.
+fn through(program: &Program, goal: &Goal, test: &Replayed) -> Option<String> {
+    let fault = test.attempt.path.undefined_behaviour()?.fault;
+    let kind = finding_kind(fault.kind).name().replace('_', " ");
+    let Some(place) = place(program, fault.location) else { return Some(kind) };
+    let file = match place.file == goal.place.file {
+        true => String::new(),
+        false => format!("{}:", program.map.files[place.file].path.display()),
+    };
+    Some(format!("{kind} at {file}{}:{}", place.line, place.column))
+}
+
+/// Each goal is what the first test is kept for that covers it; one that returns comes before one that does not, and one that
+/// is a reproducer comes last.
+fn suite(replayed: &[Replayed], kept: &[usize], reproducers: &[usize]) -> Vec<Test> {
+    let mut order = kept.to_vec();
+    order.sort_by_key(|index| (reproducers.contains(index), !replayed[*index].is_clean()));
     let mut kept_for: BTreeMap<GoalId, usize> = BTreeMap::new();
-    for clean in [true, false] {
-        for &index in kept.iter().filter(|&&index| replayed[index].is_clean() == clean) {
-            replayed[index].covers.iter().for_each(|&goal| {
-                kept_for.entry(goal).or_insert(index);
-            });
-        }
+    for index in order {
+        replayed[index].covers.iter().for_each(|&goal| {
+            kept_for.entry(goal).or_insert(index);
+        });
     }
     let mut tests = Vec::new();
     for (number, &index) in kept.iter().enumerate() {
@@ -775,6 +815,7 @@ fn suite(replayed: &[Replayed], kept: &[usize]) -> Vec<Test> {
             case: test.attempt.case.clone(),
             observation: test.expected(),
             undefined: test.is_undefined(),
+            reproducer: reproducers.contains(&index),
             source: if test.attempt.solved { TestSource::Concolic } else { TestSource::Initial },
             covers: test.covers.clone(),
             kept_for,

@@ -22,9 +22,24 @@ pub struct Trace<'a> {
     /// How many there were when the call of the unit was over, where something may come behind it.
     pub up_to_end: Option<usize>,
     pub end: TraceEnd,
+    /// How many events and answers come before the first undefined behaviour, where there is some.
+    pub undefined_from: Option<(usize, usize)>,
 }
 
 impl Trace<'_> {
+    /// The part of it that lies before all undefined behaviour.
+    pub fn defined(&self) -> Trace<'_> {
+        let Some((events, readings)) = self.undefined_from else { return *self };
+        Trace {
+            events: &self.events[..events.min(self.events.len())],
+            readings: &self.readings[..readings.min(self.readings.len())],
+            up_to_end: self.up_to_end.filter(|&end| end <= events),
+            end: TraceEnd::Stopped,
+            undefined_from: None,
+            ..*self
+        }
+    }
+
     /// The events of the functions that the test calls. Where that is one, what came before it made objects for it, and what
     /// comes behind is their end.
     fn events_followed(&self) -> &[Event] {

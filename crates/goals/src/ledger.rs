@@ -16,6 +16,8 @@ use crate::{Criterion, Goal, GoalId, GoalKind, Needs};
 pub struct Ledger {
     goals: Vec<Goal>,
     reached: Vec<bool>,
+    /// Those of them that a trace has reached before anything undefined happened.
+    defined: Vec<bool>,
     /// What no execution can reach; nobody need look for it.
     excluded: Vec<bool>,
     /// What a search tries first; all, unless it is told otherwise.
@@ -41,7 +43,7 @@ pub struct Effect {
 /// What a trace added to a ledger.
 #[derive(Debug, Default)]
 pub struct Noted {
-    /// The goals that it reaches first.
+    /// The goals that it reaches first, or first without undefined behaviour before.
     pub fresh: Vec<GoalId>,
     /// Those that it may have reached before something stopped it.
     pub doubtful: BTreeSet<GoalId>,
@@ -64,6 +66,7 @@ impl Ledger {
         }
         Ledger {
             reached: vec![false; goals.len()],
+            defined: vec![false; goals.len()],
             excluded: vec![false; goals.len()],
             aimed: vec![true; goals.len()],
             open: goals.len(),
@@ -261,8 +264,76 @@ impl Ledger {
         self.reached[id.0 as usize] = true;
     }
 
+    /// Returns whether traces have reached a goal, each behind undefined behaviour.
+    pub fn is_only_undefined(&self, id: GoalId) -> bool {
+        self.reached[id.0 as usize] && !self.defined[id.0 as usize]
+    }
+
+    /// Returns a ledger in which the goals are open that traces have reached behind undefined behaviour alone, and no others; `None`
+    /// if there are none. `events_of` knows the events of paths that are such goals.
+    pub fn reopened(&self, events_of: impl Fn(GoalId) -> Option<Vec<Event>>) -> Option<Ledger> {
+        let mut ledger = Ledger { paths: Vec::new(), open: 0, ..self.clone() };
+        for (index, goal) in ledger.goals.iter_mut().enumerate() {
+            let id = GoalId(index as u32);
+            let path = matches!(goal.needs, Needs::Path).then(|| events_of(id));
+            let is_open = self.is_only_undefined(id) && path.as_ref().is_none_or(Option::is_some);
+            goal.needs = path.flatten().map_or_else(|| goal.needs.clone(), Needs::Prefix);
+            (ledger.reached[index], ledger.defined[index]) = (!is_open, !is_open);
+            (ledger.excluded[index], ledger.aimed[index]) = (false, true);
+            ledger.open += usize::from(is_open);
+        }
+        ledger.retired.fill(false);
+        (ledger.open > 0).then_some(ledger)
+    }
+
+    /// Notes what was reached without undefined behaviour in a ledger that [`Ledger::reopened`] made of this one.
+    pub fn note_reopened(&mut self, other: &Ledger) {
+        for (defined, other) in self.defined.iter_mut().zip(&other.defined) {
+            *defined |= other;
+        }
+    }
+
     /// Notes a whole trace.
     pub fn note_trace(&mut self, trace: &Trace<'_>) -> Noted {
+        let mut noted = self.note_whole(trace);
+        let waits = (0..self.goals.len()).any(|index| self.is_only_undefined(GoalId(index as u32)));
+        if !waits {
+            return noted;
+        }
+        for id in self.reached_by_trace(&trace.defined()) {
+            self.define(id, &mut noted.fresh);
+        }
+        let shown = |(left, right): &(GoalId, GoalId)| self.is_defined(*left) && self.is_defined(*right);
+        let effects = self.effects.iter().filter(|effect| effect.pairs.iter().any(shown));
+        for id in effects.map(|effect| effect.goal).collect::<Vec<_>>() {
+            self.define(id, &mut noted.fresh);
+        }
+        noted
+    }
+
+    /// Notes events of which so many come before all undefined behaviour; returns the goals that they reach first, or first so.
+    pub fn note_events(&mut self, events: &[Event], defined: usize) -> Vec<GoalId> {
+        let mut fresh = self.note(events);
+        let defined = events.iter().take(defined).flat_map(|&event| self.reached_by(event)).collect::<BTreeSet<_>>();
+        defined.into_iter().for_each(|id| self.define(id, &mut fresh));
+        fresh
+    }
+
+    fn define(&mut self, id: GoalId, fresh: &mut Vec<GoalId>) {
+        if self.is_only_undefined(id) {
+            self.defined[id.0 as usize] = true;
+            if !fresh.contains(&id) {
+                fresh.push(id);
+            }
+        }
+    }
+
+    fn is_defined(&self, id: GoalId) -> bool {
+        self.defined[id.0 as usize]
+    }
+
+    /// The same without regard to undefined behaviour.
+    fn note_whole(&mut self, trace: &Trace<'_>) -> Noted {
         let mut noted = Noted { fresh: self.note(trace.events), ..Noted::default() };
         for &reading in trace.readings {
             let fresh: Vec<GoalId> = self.answered_by(reading).filter(|&id| !self.is_reached(id)).collect();
@@ -289,6 +360,7 @@ impl Ledger {
             if let Some(goal) = paths.note(trace, id) {
                 self.goals.push(goal);
                 self.reached.push(true);
+                self.defined.push(false);
                 self.excluded.push(false);
                 self.aimed.push(false);
                 noted.fresh.push(id);

@@ -13,6 +13,9 @@ pub enum Verdict {
     /// By these tests, replayed and measured.
     Covered {
         tests: Vec<TestId>,
+        /// The undefined behaviour that comes before it in each of them, such as `signed overflow at 33:20`. `None` where a test
+        /// reaches it without.
+        through: Option<String>,
     },
     /// No execution takes it, under the preconditions that the user states.
     Infeasible(Evidence),
@@ -119,6 +122,11 @@ impl Verdict {
     /// Tells whether it is infeasible within bounds, where no bound is a number: assumptions alone limit it.
     pub fn is_under_assumptions_alone(&self) -> bool {
         matches!(self, Verdict::InfeasibleWithinBounds { bounds, .. } if bounds.is_empty())
+    }
+
+    /// Tells whether tests reach it only behind undefined behaviour.
+    pub fn is_only_undefined(&self) -> bool {
+        matches!(self, Verdict::Covered { through: Some(_), .. })
     }
 
     /// As the JSON names it.

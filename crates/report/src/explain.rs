@@ -115,6 +115,9 @@ fn explanation(function: &Function, goal: &Goal) -> String {
         format!("{}:{id}  {file}:{line}:{column}  '{text}'{outcome}", function.name),
         format!("  verdict: {}", goal.verdict.name()),
     ];
+    if let Some(through) = &goal.through {
+        lines.push(format!("  through: {through}; no test was found that covers it without undefined behaviour"));
+    }
     for (index, id) in goal.tests.iter().enumerate() {
         lines.extend(test_lines(function, *id, index == 0));
     }

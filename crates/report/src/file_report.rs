@@ -143,19 +143,26 @@ const OF_LIBRARY: [&str; 10] =
 pub struct Totals {
     pub goals: usize,
     pub covered: usize,
+    /// Those of them that tests reach only behind undefined behaviour.
+    pub through_undefined: usize,
     pub infeasible: usize,
     pub infeasible_within_bounds: usize,
     /// Those of them that no bound in numbers limits, but assumptions alone.
     pub under_assumptions_alone: usize,
     pub unknown: usize,
     pub tests: usize,
+    /// Those of them that are kept for nothing but what lies behind undefined behaviour.
+    pub reproducers: usize,
 }
 
 impl Totals {
     pub fn of_function(function: &FunctionReport) -> Self {
-        let mut totals = Totals { goals: function.goals.len(), tests: function.tests.len(), ..Totals::default() };
+        let reproducers = function.tests.iter().filter(|test| test.reproducer).count();
+        let (goals, tests) = (function.goals.len(), function.tests.len());
+        let mut totals = Totals { goals, tests, reproducers, ..Totals::default() };
         for goal in &function.goals {
             *totals.slot(&goal.verdict) += 1;
+            totals.through_undefined += usize::from(goal.verdict.is_only_undefined());
             totals.under_assumptions_alone += usize::from(goal.verdict.is_under_assumptions_alone());
         }
         totals
@@ -170,11 +177,13 @@ impl Totals {
         Totals {
             goals: self.goals + other.goals,
             covered: self.covered + other.covered,
+            through_undefined: self.through_undefined + other.through_undefined,
             infeasible: self.infeasible + other.infeasible,
             infeasible_within_bounds: self.infeasible_within_bounds + other.infeasible_within_bounds,
             under_assumptions_alone: self.under_assumptions_alone + other.under_assumptions_alone,
             unknown: self.unknown + other.unknown,
             tests: self.tests + other.tests,
+            reproducers: self.reproducers + other.reproducers,
         }
     }
 
@@ -183,14 +192,19 @@ impl Totals {
         self.infeasible_within_bounds - self.under_assumptions_alone
     }
 
-    /// Covered goals in percent of all goals; 100 when there are none.
-    pub fn percent(&self) -> f64 {
-        percent(self.covered, self.goals)
+    /// Goals that tests reach without undefined behaviour.
+    pub fn covered_defined(&self) -> usize {
+        self.covered - self.through_undefined
     }
 
-    /// Covered goals in percent of those that are not proven infeasible: what a suite can reach at best is 100.
+    /// Covered goals in percent of all goals; 100 when there are none. Goals that only undefined behaviour reaches are left out.
+    pub fn percent(&self) -> f64 {
+        percent(self.covered_defined(), self.goals - self.through_undefined)
+    }
+
+    /// The same in percent of those that are not proven infeasible: what a suite can reach at best is 100.
     pub fn percent_of_feasible(&self) -> f64 {
-        percent(self.covered, self.goals - self.infeasible)
+        percent(self.covered_defined(), self.goals - self.through_undefined - self.infeasible)
     }
 
     fn slot(&mut self, verdict: &Verdict) -> &mut usize {

@@ -85,11 +85,13 @@ fn summary(totals: Totals) -> results::Summary {
     results::Summary {
         goals: totals.goals,
         covered: totals.covered,
+        through_undefined: totals.through_undefined,
         infeasible: totals.infeasible,
         infeasible_within_bounds: totals.infeasible_within_bounds,
         under_assumptions_alone: totals.under_assumptions_alone,
         unknown: totals.unknown,
         tests: totals.tests,
+        reproducers: totals.reproducers,
     }
 }
 
@@ -109,6 +111,10 @@ fn goal(file: &FileReport, unit: &FunctionReport, found: &GoalReport, notation: 
         outcome: goal.outcome,
         verdict: verdict(&found.verdict),
         tests: tests_of(&found.verdict),
+        through: match &found.verdict {
+            Verdict::Covered { through, .. } => through.clone(),
+            _ => None,
+        },
         view: match view {
             View::Unit => results::View::Unit,
             View::From(_) | View::ThroughCallers => results::View::Integration,
@@ -138,7 +144,7 @@ fn verdict(verdict: &Verdict) -> results::Verdict {
 
 fn tests_of(verdict: &Verdict) -> Vec<u32> {
     match verdict {
-        Verdict::Covered { tests } => tests.iter().map(|test| test.0).collect(),
+        Verdict::Covered { tests, .. } => tests.iter().map(|test| test.0).collect(),
         _ => Vec::new(),
     }
 }
@@ -210,6 +216,7 @@ fn test(file: &FileReport, unit: &FunctionReport, test: &Test, notation: &Notati
         path_text: notation.beginning(test.unit_path(), PATH_LIMIT),
         constraint: constraint(&test.constraint, notation),
         source: test.source.name().to_owned(),
+        reproducer: test.reproducer,
         covers: goal_ids(&test.covers),
         kept_for: goal_ids(&test.kept_for),
         calls: (test.case.function != unit.function).then(|| function.name.clone()),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use branchwise_results::{DETAILS, Report};
 
-use crate::emit::{EmittedFile, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest};
+use crate::emit::{EmittedFile, Kind, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest, emit_reproducers};
 use crate::file_report::FileReport;
 use crate::journal::JOURNAL;
 use crate::published::StagedReport;
@@ -31,6 +31,8 @@ pub enum EmitFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WrittenSuite {
     pub tests: Vec<PathBuf>,
+    /// Files of inputs that show what lies behind undefined behaviour.
+    pub reproducers: Vec<PathBuf>,
     pub report: PathBuf,
     pub suite: PathBuf,
 }
@@ -105,13 +107,17 @@ pub fn write_suite(
     formats: &[EmitFormat],
 ) -> Result<WrittenSuite, SuiteError> {
     fs::create_dir_all(folder).map_err(|cause| SuiteError::cannot_write(folder, &cause))?;
-    let emitted = emitted_files(folder, files, formats);
-    let tests = emitted.iter().map(|file| stage(folder.join(&file.name), &file.text)).collect::<Result<Vec<_>, _>>()?;
+    let Emitted { tests, reproducers } = emitted_files(folder, files, formats);
+    let staged = |emitted: &[EmittedFile]| {
+        emitted.iter().map(|file| stage(folder.join(&file.name), &file.text)).collect::<Result<Vec<_>, _>>()
+    };
+    let (tests, reproducers) = (staged(&tests)?, staged(&reproducers)?);
     let suite = stage(folder.join("suite.json"), &suite_text(folder, files, origin)?)?;
     let report = StagedReport::stage(folder, report)?;
     // Everything is written: what can still go wrong needs no room.
-    let tests = tests.into_iter().map(Staged::publish).collect::<Result<Vec<_>, _>>()?;
-    Ok(WrittenSuite { tests, suite: suite.publish()?, report: report.publish()? })
+    let published = |staged: Vec<Staged>| staged.into_iter().map(Staged::publish).collect::<Result<Vec<_>, _>>();
+    let (tests, reproducers) = (published(tests)?, published(reproducers)?);
+    Ok(WrittenSuite { tests, reproducers, suite: suite.publish()?, report: report.publish()? })
 }
 
 fn suite_text(folder: &Path, files: &[FileReport], origin: Origin<'_>) -> Result<String, SuiteError> {
@@ -120,23 +126,35 @@ fn suite_text(folder: &Path, files: &[FileReport], origin: Origin<'_>) -> Result
     Ok(suite + "\n")
 }
 
-fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) -> Vec<EmittedFile> {
+/// The files to write.
+#[derive(Default)]
+struct Emitted {
+    tests: Vec<EmittedFile>,
+    reproducers: Vec<EmittedFile>,
+}
+
+fn emitted_files(folder: &Path, files: &[FileReport], formats: &[EmitFormat]) -> Emitted {
     let mut stems = BTreeSet::new();
-    let mut emitted = Vec::new();
+    let mut emitted = Emitted::default();
     for file in files.iter().filter(|file| file.report.functions.iter().any(|unit| !unit.tests.is_empty())) {
         let stem = free_stem(file.source, &mut stems);
+        emitted.reproducers.extend(emit_reproducers(file, folder, &stem));
+        let mut tests = file.report.functions.iter().flat_map(|unit| &unit.tests);
+        if !tests.any(|test| Kind::of(test) == Kind::Suite) {
+            continue;
+        }
         for format in formats.iter().collect::<BTreeSet<_>>() {
             match format {
-                EmitFormat::GoogleTest if file.is_cpp() => emitted.push(emit_cpp_gtest(file, folder, &stem)),
-                EmitFormat::GoogleTest => emitted.extend(emit_gtest(file, folder, &stem)),
-                EmitFormat::Catch2 if file.is_cpp() => emitted.extend(emit_cpp_catch2(file, folder, &stem)),
-                EmitFormat::Plain | EmitFormat::Catch2 => emitted.push(emit_c(file, folder, &stem)),
+                EmitFormat::GoogleTest if file.is_cpp() => emitted.tests.push(emit_cpp_gtest(file, folder, &stem)),
+                EmitFormat::GoogleTest => emitted.tests.extend(emit_gtest(file, folder, &stem)),
+                EmitFormat::Catch2 if file.is_cpp() => emitted.tests.extend(emit_cpp_catch2(file, folder, &stem)),
+                EmitFormat::Plain | EmitFormat::Catch2 => emitted.tests.push(emit_c(file, folder, &stem)),
             }
         }
     }
     // Several formats may need the same file.
     let mut names = BTreeSet::new();
-    emitted.retain(|file| names.insert(file.name.clone()));
+    emitted.tests.retain(|file| names.insert(file.name.clone()));
     emitted
 }
 

@@ -37,6 +37,11 @@ pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// Lets a number stand in JSON only where there is something to count.
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// The language of a function.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Language {
@@ -51,6 +56,9 @@ pub enum Language {
 pub struct Summary {
     pub goals: usize,
     pub covered: usize,
+    /// Those of them that tests reach only behind undefined behaviour, where there are some. Percentages leave them out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub through_undefined: usize,
     pub infeasible: usize,
     pub infeasible_within_bounds: usize,
     /// Those of them that no bound in numbers limits, but assumptions alone.
@@ -58,6 +66,9 @@ pub struct Summary {
     pub under_assumptions_alone: usize,
     pub unknown: usize,
     pub tests: usize,
+    /// Those of them that are reproducers, where there are some.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub reproducers: usize,
 }
 
 /// How far the tests of a function satisfy a criterion.

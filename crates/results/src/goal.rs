@@ -24,6 +24,9 @@ pub struct Goal {
     pub verdict: Verdict,
     /// The tests that cover the goal.
     pub tests: Vec<u32>,
+    /// The undefined behaviour that comes before the goal in every test that covers it, such as `signed overflow at 33:20`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
     pub view: View,
     /// The function whose calls the verdict speaks of, where it is not the goal's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

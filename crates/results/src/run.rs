@@ -23,6 +23,9 @@ pub struct Options {
     pub strategy: String,
     pub aim: String,
     pub findings: String,
+    /// Executions end where arithmetic is undefined.
+    #[serde(default, skip_serializing_if = "crate::function::is_false")]
+    pub forbid_undefined: bool,
     pub seed: u64,
     /// The budget of each function that has none of its own in the configuration.
     pub budget: Budget,

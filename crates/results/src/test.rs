@@ -23,6 +23,10 @@ pub struct Test {
     pub path_text: String,
     pub constraint: Constraint,
     pub source: String,
+    /// All that the test is kept for lies behind undefined behaviour. It is no part of the emitted suite, and stands in a file of
+    /// its own.
+    #[serde(default, skip_serializing_if = "crate::function::is_false")]
+    pub reproducer: bool,
     /// The goals that the test reaches.
     pub covers: Vec<u32>,
     /// The goals that no earlier test of the suite reaches.

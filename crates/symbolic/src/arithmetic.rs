@@ -6,6 +6,7 @@ use branchwise_program::code::{Binary, BinaryOp, Cast, CastOp, Compare, CompareO
 use crate::executor::{Executor, Step};
 use crate::path::{AlternativeKind, FaultKind};
 use crate::plain::compare_bits;
+use crate::possible::{TOO_FAR, overflow_message};
 use crate::value::{Value, signed, truncate};
 
 impl Executor<'_, '_> {
@@ -27,7 +28,7 @@ impl Executor<'_, '_> {
     fn binary_bits(&mut self, binary: &Binary, left: u64, right: u64) -> Step<Value> {
         let width = binary.width;
         if binary.no_signed_wrap && overflows(binary.op, width, left, right) {
-            self.note_undefined(FaultKind::SignedOverflow, overflow_message(binary.op));
+            self.note_undefined(FaultKind::SignedOverflow, overflow_message(binary.op))?;
         }
         let shift = || machine_distance(right, width);
         let result = match binary.op {
@@ -45,7 +46,7 @@ impl Executor<'_, '_> {
             }
         };
         if is_shift(binary.op) && right >= u64::from(width) {
-            self.note_undefined(FaultKind::ShiftTooFar, "shift by the width of the type or more");
+            self.note_undefined(FaultKind::ShiftTooFar, TOO_FAR)?;
         }
         Ok(Value::Bits(truncate(result, width)))
     }
@@ -75,37 +76,31 @@ impl Executor<'_, '_> {
         let mut right = self.as_term(right, width);
         self.check_division(binary, left, right)?;
         if is_shift(binary.op) {
-            right = self.shift_distance(width, right);
+            right = self.shift_distance(width, right)?;
         } else if binary.no_signed_wrap {
-            self.note_overflow(binary, left, right);
+            self.note_overflow(binary, left, right)?;
         }
         let term = self.session.terms.binary(term_op(binary.op), left, right);
         Ok(self.term_value(term))
     }
 
     /// The machine takes the distance modulo the width; C leaves it undefined.
-    fn shift_distance(&mut self, width: u32, distance: TermId) -> TermId {
-        if self.evaluate(distance) >= u128::from(width) {
-            self.note_undefined(FaultKind::ShiftTooFar, "shift by the width of the type or more");
-        } else {
-            self.may_shift_too_far(distance);
-        }
+    fn shift_distance(&mut self, width: u32, distance: TermId) -> Step<TermId> {
+        let too_far = self.evaluate(distance) >= u128::from(width);
+        self.may_shift_too_far(distance, too_far)?;
         if !width.is_power_of_two() {
-            return distance;
+            return Ok(distance);
         }
         let mask = self.session.terms.constant(u128::from(width - 1), width);
-        self.session.terms.binary(TermOp::And, distance, mask)
+        Ok(self.session.terms.binary(TermOp::And, distance, mask))
     }
 
-    fn note_overflow(&mut self, binary: &Binary, left: TermId, right: TermId) {
-        if binary.width <= 64 {
-            let (here, there) = (self.evaluate(left) as u64, self.evaluate(right) as u64);
-            if overflows(binary.op, binary.width, here, there) {
-                self.note_undefined(FaultKind::SignedOverflow, overflow_message(binary.op));
-            } else {
-                self.may_overflow(binary.op, left, right);
-            }
+    fn note_overflow(&mut self, binary: &Binary, left: TermId, right: TermId) -> Step<()> {
+        if binary.width > 64 {
+            return Ok(());
         }
+        let (here, there) = (self.evaluate(left) as u64, self.evaluate(right) as u64);
+        self.may_overflow((binary.op, left, right), overflows(binary.op, binary.width, here, there))
     }
 
     fn check_division(&mut self, binary: &Binary, left: TermId, right: TermId) -> Step<()> {
@@ -225,15 +220,6 @@ fn works_bit_by_bit(op: BinaryOp) -> bool {
 
 fn is_shift(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr)
-}
-
-fn overflow_message(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "signed overflow in an addition",
-        BinaryOp::Sub => "signed overflow in a subtraction",
-        BinaryOp::Mul => "signed overflow in a multiplication",
-        _ => "signed overflow",
-    }
 }
 
 fn overflows(op: BinaryOp, width: u32, left: u64, right: u64) -> bool {

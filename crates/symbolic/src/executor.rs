@@ -292,23 +292,6 @@ impl<'s, 'p> Executor<'s, 'p> {
         Err(Box::new(PathEnd::Unsupported { what: what.into(), location: self.location() }))
     }
 
-    /// Undefined behaviour after which the machine goes on.
-    pub(crate) fn note_undefined(&mut self, kind: FaultKind, message: &str) {
-        // What one of many ways does is looked for on the path of an input.
-        if self.in_precondition() || self.unites() {
-            return;
-        }
-        let fault = self.fault(kind, message);
-        let earlier = if self.is_before_unit() { 0 } else { self.notes.undefined_in_earlier_calls };
-        if self.notes.undefined[earlier..].iter().any(|known| known.site == fault.site && known.kind == kind) {
-            return;
-        }
-        self.notes.undefined.push(fault);
-        if self.is_before_unit() {
-            self.notes.undefined_in_earlier_calls = self.notes.undefined.len();
-        }
-    }
-
     pub(crate) fn event(&mut self, event: Event) {
         let frame = self.frame();
         let (function, after) = (frame.map_function, frame.last_event.replace(event));

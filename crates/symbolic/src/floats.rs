@@ -8,7 +8,7 @@ use branchwise_program::CodeFunctionId;
 use branchwise_program::code::{Float, FloatOp, FloatPredicate};
 
 use crate::executor::{Executor, Step};
-use crate::path::{AlternativeKind, FaultKind};
+use crate::path::AlternativeKind;
 use crate::value::Value;
 
 impl Executor<'_, '_> {
@@ -76,10 +76,9 @@ impl Executor<'_, '_> {
             if self.decide(outside_term, [AlternativeKind::Continue; 2])? {
                 return self.unsupported("a float that does not fit an integer of 128 bits");
             }
-        } else if self.evaluate(outside_term) == 1 {
-            self.note_undefined(FaultKind::FloatOutOfRange, "a float that does not fit the integer it is converted to");
-        } else if self.session.terms.as_boolean(outside_term).is_none() {
-            self.may_not_fit(outside_term);
+        } else if self.session.terms.as_boolean(outside_term) != Some(false) {
+            let is_here = self.evaluate(outside_term) == 1;
+            self.may_not_fit(outside_term, is_here)?;
         }
         Ok(self.float_operation(op, float.from, float.to, operands))
     }

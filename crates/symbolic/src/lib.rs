@@ -43,9 +43,9 @@ pub use changes::{Change, StubCall};
 pub use inputs::{Cell, Content, InputKey, InputSpace, Instead, Members, Shape, ShapeId};
 pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Places, Position,
-    Site,
+    Site, UndefinedFrom,
 };
-pub use possible::PossibleFault;
+pub use possible::{PossibleFault, Undefined};
 pub use probes::Probed;
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};

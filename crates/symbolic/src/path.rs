@@ -63,6 +63,20 @@ impl Path {
         };
         self.notes.undefined[self.notes.undefined_in_earlier_calls..].iter().chain(&self.notes.leaks).chain(ending)
     }
+
+    /// The first undefined behaviour, where there is some: C says nothing of what comes behind it.
+    pub fn undefined_behaviour(&self) -> Option<UndefinedFrom> {
+        let ending = match &self.end {
+            PathEnd::Fault(fault) | PathEnd::SizeBound { fault, .. } if fault.kind.is_undefined() => Some(fault),
+            _ => None,
+        };
+        let at_end = |fault: &Fault| UndefinedFrom {
+            events: self.events.len(),
+            readings: self.readings.len(),
+            fault: fault.clone(),
+        };
+        self.notes.undefined_from.clone().or_else(|| ending.map(at_end))
+    }
 }
 
 /// An undecided point at which the guide chose one alternative.
@@ -215,6 +229,46 @@ pub enum FaultKind {
     FloatOutOfRange,
 }
 
+impl FaultKind {
+    /// Tells whether C leaves undefined what happens next. The others end the program in a way that the language defines, or
+    /// lose memory.
+    pub fn is_undefined(self) -> bool {
+        match self {
+            FaultKind::Abort
+            | FaultKind::Terminate
+            | FaultKind::UncaughtException
+            | FaultKind::ExceptionWhileUnwinding
+            | FaultKind::LeakOnUnwinding
+            | FaultKind::AssertFailed => false,
+            FaultKind::OutOfBounds
+            | FaultKind::BeforeStart
+            | FaultKind::NullDereference
+            | FaultKind::InvalidPointer
+            | FaultKind::DivisionByZero
+            | FaultKind::DivisionOverflow
+            | FaultKind::WriteToConstant
+            | FaultKind::UseAfterReturn
+            | FaultKind::UseAfterFree
+            | FaultKind::DoubleFree
+            | FaultKind::InvalidFree
+            | FaultKind::UninitialisedRead
+            | FaultKind::PureVirtualCall
+            | FaultKind::SignedOverflow
+            | FaultKind::ShiftTooFar
+            | FaultKind::FloatOutOfRange => true,
+        }
+    }
+}
+
+/// The point of a path at which undefined behaviour begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndefinedFrom {
+    /// How many events and answers of probes came before.
+    pub events: usize,
+    pub readings: usize,
+    pub fault: Fault,
+}
+
 /// What there is to say of a path beside its decisions.
 #[derive(Debug, Clone, Default)]
 pub struct Notes {
@@ -225,6 +279,8 @@ pub struct Notes {
     pub undefined: Vec<Fault>,
     /// How many of them belong to calls before the one under test.
     pub undefined_in_earlier_calls: usize,
+    /// Where the first of them stands.
+    pub undefined_from: Option<UndefinedFrom>,
     /// An exception left the call under test.
     pub threw: bool,
     /// What the call under test allocated and an exception put out of reach.

@@ -1,3 +1,5 @@
+//! Undefined arithmetic: where a path goes on behind it, and where it ends there.
+//!
 //! Undefined behaviour after which the machine goes on, and which another input may show where this one does not. A path
 //! only remembers where and of what; the conditions are made when somebody looks for such an input, because most are
 //! never asked for.
@@ -5,14 +7,29 @@
 use std::collections::HashMap;
 
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, Terms};
+use branchwise_program::assumption::Assumption;
+use branchwise_program::assumption::catalogue::PRECONDITION;
 use branchwise_program::code::BinaryOp;
 
-use crate::executor::Executor;
-use crate::path::{FaultKind, Site};
+use crate::executor::{Executor, Step};
+use crate::path::{AlternativeKind, FaultKind, Site, UndefinedFrom};
 use crate::session::Session;
 
 /// Of one instruction in a loop, so many of the first times and the last time are remembered.
 const FIRST_TIMES: usize = 4;
+
+/// What paths do where arithmetic is undefined.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
+pub enum Undefined {
+    /// They go on as the machine does.
+    #[default]
+    Follow,
+    /// They end there.
+    Forbid,
+    /// The same, and operands for which that is plain are an alternative of their own, because conditions on these are easier to
+    /// solve.
+    Avoid,
+}
 
 /// An instruction that a path executed and that has undefined behaviour for some operands.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
@@ -59,20 +76,79 @@ impl PossibleFaults {
 }
 
 impl Executor<'_, '_> {
-    pub(crate) fn may_overflow(&mut self, op: BinaryOp, left: TermId, right: TermId) {
-        self.may_be_undefined(FaultKind::SignedOverflow, Operands::Arithmetic { op, left, right });
+    /// A sum, difference or product of terms; `is_here`: the input of this path overflows.
+    pub(crate) fn may_overflow(&mut self, (op, left, right): (BinaryOp, TermId, TermId), is_here: bool) -> Step<()> {
+        let message = overflow_message(op);
+        self.may_be_undefined((FaultKind::SignedOverflow, message), Operands::Arithmetic { op, left, right }, is_here)
     }
 
-    pub(crate) fn may_shift_too_far(&mut self, distance: TermId) {
-        self.may_be_undefined(FaultKind::ShiftTooFar, Operands::Distance(distance));
+    pub(crate) fn may_shift_too_far(&mut self, distance: TermId, is_here: bool) -> Step<()> {
+        self.may_be_undefined((FaultKind::ShiftTooFar, TOO_FAR), Operands::Distance(distance), is_here)
     }
 
-    pub(crate) fn may_not_fit(&mut self, outside: TermId) {
-        self.may_be_undefined(FaultKind::FloatOutOfRange, Operands::Condition(outside));
+    pub(crate) fn may_not_fit(&mut self, outside: TermId, is_here: bool) -> Step<()> {
+        self.may_be_undefined((FaultKind::FloatOutOfRange, NOT_FITTING), Operands::Condition(outside), is_here)
+    }
+
+    fn may_be_undefined(&mut self, what: (FaultKind, &str), operands: Operands, is_here: bool) -> Step<()> {
+        match (self.session.undefined, is_here) {
+            (Undefined::Forbid | Undefined::Avoid, _) => self.forbid(what, operands),
+            (Undefined::Follow, true) => self.note_undefined(what.0, what.1),
+            (Undefined::Follow, false) => {
+                self.remember(what.0, operands);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the path where it does what is undefined; the way past that is an alternative of its own.
+    fn forbid(&mut self, (kind, message): (FaultKind, &str), operands: Operands) -> Step<()> {
+        let condition = exact_condition(&mut self.session.terms, operands);
+        if self.in_precondition() || self.in_model() || self.session.is_garbage(condition) {
+            return Ok(());
+        }
+        if self.session.terms.as_boolean(condition) != Some(false) {
+            self.rest_on(forbidden());
+        }
+        let avoids = self.session.undefined == Undefined::Avoid;
+        let inside = if avoids { far_inside(&mut self.session.terms, operands) } else { None };
+        if let Some(inside) = inside
+            && self.decide(inside, [AlternativeKind::Continue; 2])?
+        {
+            return Ok(());
+        }
+        if self.decide_fault(condition, kind)? { self.fail(kind, message) } else { Ok(()) }
+    }
+
+    /// Undefined behaviour after which the machine goes on.
+    pub(crate) fn note_undefined(&mut self, kind: FaultKind, message: &str) -> Step<()> {
+        if self.in_precondition() {
+            return Ok(());
+        }
+        if self.session.undefined != Undefined::Follow && !self.in_model() {
+            self.rest_on(forbidden());
+            return self.fail(kind, message);
+        }
+        // What one of many ways does is looked for on the path of an input.
+        if self.unites() {
+            return Ok(());
+        }
+        let fault = self.fault(kind, message);
+        let (events, readings) = (self.events.len(), self.probes.readings.len());
+        self.notes.undefined_from.get_or_insert_with(|| UndefinedFrom { events, readings, fault: fault.clone() });
+        let earlier = if self.is_before_unit() { 0 } else { self.notes.undefined_in_earlier_calls };
+        if self.notes.undefined[earlier..].iter().any(|known| known.site == fault.site && known.kind == kind) {
+            return Ok(());
+        }
+        self.notes.undefined.push(fault);
+        if self.is_before_unit() {
+            self.notes.undefined_in_earlier_calls = self.notes.undefined.len();
+        }
+        Ok(())
     }
 
     /// Only in the call under test, and only in the user's code: what a model computes is not what the library does.
-    fn may_be_undefined(&mut self, kind: FaultKind, operands: Operands) {
+    fn remember(&mut self, kind: FaultKind, operands: Operands) {
         if self.is_before_unit() || self.in_precondition() || self.in_model() {
             return;
         }
@@ -82,24 +158,46 @@ impl Executor<'_, '_> {
     }
 }
 
+/// The precondition that the user states with `--undefined forbid`.
+fn forbidden() -> Assumption {
+    PRECONDITION.about("no undefined arithmetic (--undefined forbid)").stated()
+}
+
+pub(crate) const TOO_FAR: &str = "shift by the width of the type or more";
+const NOT_FITTING: &str = "a float that does not fit the integer it is converted to";
+
+pub(crate) fn overflow_message(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "signed overflow in an addition",
+        BinaryOp::Sub => "signed overflow in a subtraction",
+        BinaryOp::Mul => "signed overflow in a multiplication",
+        _ => "signed overflow",
+    }
+}
+
+/// The condition under which it is undefined.
+fn exact_condition(terms: &mut Terms, operands: Operands) -> TermId {
+    match operands {
+        Operands::Arithmetic { op, left, right } => overflow(terms, op, left, right),
+        Operands::Distance(distance) => {
+            let width = terms.width(distance);
+            let first = terms.constant(u128::from(width), width);
+            terms.compare(TermCompare::Ule, first, distance)
+        }
+        Operands::Condition(condition) => condition,
+    }
+}
+
 impl Session<'_> {
     /// Conditions on inputs that come there the same way, each of which is enough to show the fault; the last one holds for
     /// all inputs that do, those before are easier to solve. None where it depends on values that were never written.
     pub fn conditions_of(&mut self, fault: &PossibleFault) -> Vec<TermId> {
         let terms = &mut self.terms;
         let mut conditions = Vec::new();
-        match fault.operands {
-            Operands::Arithmetic { op, left, right } => {
-                conditions.extend(far_outside(terms, op, left, right));
-                conditions.push(overflow(terms, op, left, right));
-            }
-            Operands::Distance(distance) => {
-                let width = terms.width(distance);
-                let first = terms.constant(u128::from(width), width);
-                conditions.push(terms.compare(TermCompare::Ule, first, distance));
-            }
-            Operands::Condition(condition) => conditions.push(condition),
+        if let Operands::Arithmetic { op, left, right } = fault.operands {
+            conditions.extend(far_outside(terms, op, left, right));
         }
+        conditions.push(exact_condition(terms, fault.operands));
         conditions.retain(|&condition| self.terms.as_boolean(condition) != Some(false));
         if conditions.iter().any(|&condition| self.is_garbage(condition)) { Vec::new() } else { conditions }
     }
@@ -123,6 +221,23 @@ fn far_outside(terms: &mut Terms, op: BinaryOp, left: TermId, right: TermId) -> 
         _ => terms.compare(TermCompare::Sle, least, right),
     };
     Some(terms.and(left, right))
+}
+
+/// Bounds on each operand alone that keep the result within the type. `None` where the exact condition is as easy.
+fn far_inside(terms: &mut Terms, operands: Operands) -> Option<TermId> {
+    let Operands::Arithmetic { op, left, right } = operands else { return None };
+    if terms.as_constant(left).is_some() || terms.as_constant(right).is_some() {
+        return None;
+    }
+    let width = terms.width(left);
+    let limit = 1_u128 << if op == BinaryOp::Mul { width / 2 - 1 } else { width - 2 };
+    let (least, most) = (terms.constant(limit.wrapping_neg(), width), terms.constant(limit - 1, width));
+    let sides = [left, right].map(|side| {
+        let (above, below) =
+            (terms.compare(TermCompare::Sle, least, side), terms.compare(TermCompare::Sle, side, most));
+        terms.and(above, below)
+    });
+    Some(terms.and(sides[0], sides[1]))
 }
 
 /// Computed with as many bits as the exact result needs, it lies outside.

@@ -18,6 +18,7 @@ use crate::inputs::{InputSpace, ShapeId};
 use crate::memory::{Contents, Memory, Origin};
 use crate::path::Path;
 use crate::plain::Decoded;
+use crate::possible::Undefined;
 use crate::streams::StreamVariables;
 use crate::value::{ObjectId, Pointer, Value};
 
@@ -62,6 +63,7 @@ pub struct Session<'p> {
     pub pointer_elements: u64,
     /// Calls that a test makes at most on an object which it gives.
     pub object_calls: u32,
+    pub undefined: Undefined,
     pub(crate) shared: Prepared<'p>,
     /// Paths tell also of so many decisions that follow from what markers told of before.
     pub most_repeated: usize,
@@ -212,6 +214,7 @@ impl<'p> Prepared<'p> {
             pointer_elements,
             object_calls: 0,
             changes: BTreeMap::new(),
+            undefined: Undefined::default(),
             shared: self.clone(),
             most_repeated: 0,
             calls_before: 0,
@@ -251,7 +254,7 @@ impl<'p> Session<'p> {
     pub fn afresh(&self, pointer_elements: u64) -> Option<Session<'p>> {
         let mut session = self.shared.session(self.function, pointer_elements)?;
         (session.inputs.shared, session.inputs.compared) = (self.inputs.shared.clone(), self.inputs.compared.clone());
-        session.object_calls = self.object_calls;
+        (session.object_calls, session.undefined) = (self.object_calls, self.undefined);
         Some(session.with_calls_before(self.calls_before))
     }
 

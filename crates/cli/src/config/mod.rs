@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use branchwise_frontend::Declarations;
-use branchwise_generate::{FindingsMode, FunctionSettings, Scope, Strategy};
+use branchwise_generate::{FindingsMode, FunctionSettings, Scope, Strategy, Undefined};
 use branchwise_program::assumption::{Accepted, Bundle, UnknownAssumption, acceptable};
 use branchwise_program::map::{Domain, PointerDomain, Precondition, ReadDomain, ResultDomain, Written};
 use branchwise_tools::{LARGEST_TEXT, read_text};
@@ -23,6 +23,7 @@ pub struct Config {
     pub defaults: Choices,
     pub scope: Option<Scope>,
     pub findings: Option<FindingsMode>,
+    pub undefined: Option<Undefined>,
     /// Names of functions, with `*` for any text; empty: all.
     pub include: Vec<String>,
     pub exclude: Vec<String>,

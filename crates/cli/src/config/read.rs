@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use branchwise_generate::{FindingsMode, Scope, Strategy};
+use branchwise_generate::{FindingsMode, Scope, Strategy, Undefined};
 use branchwise_program::map::{Precondition, ReadDomain, ResultDomain, Written};
 use branchwise_report::did_you_mean;
 use toml::Spanned;
@@ -15,13 +15,14 @@ use crate::error::CliError;
 /// Above this, an object costs more than it shows.
 const MOST_ELEMENTS: u64 = 4096;
 
-const TOP_KEYS: [&str; 12] = [
+const TOP_KEYS: [&str; 13] = [
     "time",
     "steps",
     "seed",
     "strategy",
     "scope",
     "findings",
+    "undefined",
     "include",
     "exclude",
     "allow_calls",
@@ -96,6 +97,7 @@ impl Reader<'_> {
             match key {
                 "scope" => config.scope = Some(self.scope(value)?),
                 "findings" => config.findings = Some(self.findings(value)?),
+                "undefined" => config.undefined = Some(self.undefined(value)?),
                 "include" => config.include = self.texts(key, value)?.into_iter().map(|(text, _)| text).collect(),
                 "exclude" => config.exclude = self.texts(key, value)?.into_iter().map(|(text, _)| text).collect(),
                 "allow_calls" => {
@@ -138,6 +140,14 @@ impl Reader<'_> {
             Some("met") => Ok(FindingsMode::Met),
             Some("search") => Ok(FindingsMode::Search),
             _ => Err(self.error(value.span().start, "'findings' is \"none\", \"met\" or \"search\"")),
+        }
+    }
+
+    fn undefined(&self, value: &Value<'_>) -> Read<Undefined> {
+        match value.get_ref().as_str() {
+            Some("follow") => Ok(Undefined::Follow),
+            Some("forbid") => Ok(Undefined::Forbid),
+            _ => Err(self.error(value.span().start, "'undefined' is \"follow\" or \"forbid\"")),
         }
     }
 

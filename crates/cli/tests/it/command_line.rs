@@ -86,6 +86,13 @@ pub fn help_of_generate() {
                       - met:    Those that inputs show which were made for branches
                       - search: Those, and others that are looked for on the same paths, after the branches and with a small part of the time
 
+                  --undefined <UNDEFINED>
+                      Executions behind undefined arithmetic: signed overflow, shifts too far, floats that do not fit an integer [default: follow]
+
+                      Possible values:
+                      - follow: They go on as the machine does. What only they reach is covered through undefined behaviour, and counted apart
+                      - forbid: They end there, and what only they reach is infeasible
+
                   --aim <AIM>
                       Which goals are tried first; all get their verdict [default: all]
 
@@ -275,6 +282,7 @@ pub fn short_help_of_generate() {
                   --function <NAME>          Only this function; may be given several times [default: every function of the files]
                   --scope <SCOPE>            Whose conditions, statements and so on are goals [default: unit] [possible values: unit, reachable]
                   --findings <FINDINGS>      Which faults (access out of bounds, overflow, …) are listed, each with an input that shows it [default: search] [possible values: none, met, search]
+                  --undefined <UNDEFINED>    Executions behind undefined arithmetic: signed overflow, shifts too far, floats that do not fit an integer [default: follow] [possible values: follow, forbid]
                   --aim <AIM>                Which goals are tried first; all get their verdict [default: all] [possible values: unconstrained, all]
                   --criterion <CRITERION>    What tests shall cover; several criteria are set apart by commas [default: branch, or what --goal and --path name] [possible values: branch, statement, decision, condition, condition/decision, function, call, loop, multiple-condition, mcdc, mcdc-masking, path, all-paths, k-path, minimal-all-paths, minimal-all-conditions, minimal-all-decisions, empty-else, max-iterations, boundary, labels, def-use]
                   --measure                  Count the instructions that the tests of the longest paths execute, and name the slowest (criteria max-iterations and empty-else)

@@ -31,6 +31,7 @@ mod results;
 mod sandbox;
 mod support;
 mod trees;
+mod undefined;
 mod united;
 mod world;
 
@@ -278,6 +279,12 @@ fn named_tests() -> Vec<Trial> {
             a_tree_that_explodes_is_cut
             nodes_are_statements_or_conditions
             the_tree_of_an_outcome_is_drawn
+        }
+        undefined {
+            a_goal_says_through_what_it_is_covered
+            reproducers_stand_beside_the_suite
+            without_such_outcomes_there_are_no_reproducers
+            paths_and_pairs_are_looked_for_without
         }
         united {
             pieces_are_as_good_as_the_whole

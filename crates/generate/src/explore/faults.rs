@@ -32,7 +32,7 @@ const MOST_SPENT: f64 = 0.2;
 const MOST_SPENT_BETWEEN_ROUNDS: f64 = 0.05;
 
 /// Less than goals get: one hard condition shall not take the time of many easy ones.
-const QUICK: Limits = Limits { milliseconds: 500, resource: 500_000, ..Limits::DEFAULT };
+pub(super) const QUICK: Limits = Limits { milliseconds: 500, resource: 500_000, ..Limits::DEFAULT };
 
 /// What is known of faults, over all rounds.
 #[derive(Debug, Default)]
@@ -244,7 +244,8 @@ impl Exploration<'_, '_> {
             return;
         }
         self.counters.accepted += 1;
-        let fresh = self.ledger.note(&path.events);
+        let defined = path.undefined_behaviour().map_or(path.events.len(), |undefined| undefined.events);
+        let fresh = self.ledger.note_events(&path.events, defined);
         if !fresh.is_empty() {
             on_goals(self.ledger.reached(), self.ledger.len());
         }

@@ -55,6 +55,13 @@ pub(super) struct Uniting<'p> {
     pub(super) settled: bool,
 }
 
+impl Uniting<'_> {
+    /// Ways are not followed at once at all.
+    pub(super) fn never() -> Self {
+        Uniting { begun: true, ..Uniting::default() }
+    }
+}
+
 impl Exploration<'_, '_> {
     pub(super) fn should_unite(&self, budget: &Budget<'_>) -> bool {
         let uniting = &self.uniting;

@@ -23,7 +23,8 @@ library could do, and that the search did not try. It has a name and mostly a su
 outcomes that it can influence carry it.
 
 Undefined behaviour needs no assumption. A path ends where the program accesses memory outside an object or through a null
-pointer, or divides by zero. Arithmetic wraps around as the machine's does, and the path goes on.
+pointer, or divides by zero. Arithmetic wraps around as the machine's does, and the path goes on. With `--undefined forbid` it ends
+there; the evidence lists that as given.
 
 ## Accepting an assumption
 

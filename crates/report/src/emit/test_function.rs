@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use branchwise_generate::{Finding, FindingKind, FunctionReport, GoalReport, Test};
-use branchwise_goals::Notation;
+use branchwise_goals::{Notation, Verdict};
 use branchwise_program::map::Function;
 use branchwise_replay::NativeEnd;
 
@@ -52,14 +52,35 @@ pub enum End {
 /// Outcomes of a path that a comment lists.
 const MOST_OUTCOMES: usize = 24;
 
-/// All tests of a file; `dialect` says in which their expectations are written, by how they end.
+/// Which tests of a file are written.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Those that must pass.
+    Suite,
+    /// Those that are kept for what lies behind undefined behaviour.
+    Reproducers,
+}
+
+impl Kind {
+    /// The kind of a test.
+    pub fn of(test: &Test) -> Kind {
+        if test.reproducer { Kind::Reproducers } else { Kind::Suite }
+    }
+}
+
+/// The tests of a suite; `dialect` says in which their expectations are written, by how they end.
 pub fn test_functions(file: &FileReport, dialect: impl Fn(End) -> Dialect) -> Vec<TestFunction> {
+    functions_of_kind(file, Kind::Suite, dialect)
+}
+
+/// All tests of a file that are of a kind.
+pub fn functions_of_kind(file: &FileReport, kind: Kind, dialect: impl Fn(End) -> Dialect) -> Vec<TestFunction> {
     let notation = Notation::of(file.map);
     let mut taken: BTreeSet<String> = file.map.functions.values().map(|function| function.name.clone()).collect();
     let mut functions = Vec::new();
     for unit in &file.report.functions {
         let Some(function) = file.map.functions.get(unit.function) else { continue };
-        for test in unit.tests.iter().filter(|test| is_emitted(file, test)) {
+        for test in unit.tests.iter().filter(|test| Kind::of(test) == kind && is_emitted(file, test)) {
             let path = notation.beginning(test.unit_path(), MOST_OUTCOMES);
             let name = free_name(&function.name, test.id.0, &mut taken);
             functions.push(test_function(file, (unit, function, test), name, &path, &dialect));
@@ -113,10 +134,11 @@ pub fn plain_name(function: &str) -> String {
 }
 
 fn end(test: &Test, findings: &[&Finding]) -> End {
-    if findings.iter().any(|finding| is_open_ended(finding.kind)) {
+    if test.reproducer || findings.iter().any(|finding| is_open_ended(finding.kind)) {
         return End::EndsAnyhow;
     }
     match test.observation.end {
+        NativeEnd::Returned | NativeEnd::Exited(_) if test.undefined => End::EndsAnyhow,
         NativeEnd::Returned => End::Returns,
         NativeEnd::Exited(status) => End::Exits(status),
         NativeEnd::Signal(number) => End::EndsBySignal(number),
@@ -191,7 +213,11 @@ fn goal_text(file: &FileReport, found: &GoalReport) -> String {
     let place = goal.place;
     let elsewhere = file.map.files.get(place.file).is_some_and(|other| other.path != file.source);
     let prefix = if elsewhere { format!("{}:", file.file_name(place)) } else { String::new() };
-    format!("{prefix}{}:{} {}", place.line, place.column, goal.title())
+    let through = match &found.verdict {
+        Verdict::Covered { through: Some(through), .. } => format!(", only through {through}"),
+        _ => String::new(),
+    };
+    format!("{prefix}{}:{} {}{through}", place.line, place.column, goal.title())
 }
 
 fn finding_text(file: &FileReport, finding: &Finding) -> String {

@@ -1,9 +1,10 @@
 //! Everything below and including the final table.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use branchwise_generate::{Confirmation, FunctionReport, GoalReport, Timing};
-use branchwise_goals::{Bound, Criterion, Evidence, UnknownReason, Verdict};
+use branchwise_goals::{Bound, Criterion, Evidence, TestId, UnknownReason, Verdict};
 use branchwise_program::assumption::catalogue::PRECONDITION;
 use branchwise_program::assumption::{Assumption, KnownAssumption, catalogue};
 
@@ -12,11 +13,14 @@ use super::{Colour, Style, TableTime};
 use crate::emit::input_line;
 use crate::file_report::{Completeness, FileReport, Totals, View, completeness};
 use crate::findings::{Listed, listed};
+use crate::suite::WrittenSuite;
 
 /// The table, the goals that are not covered and why, the findings, and where the suite was written.
-pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style: Style) -> String {
+pub fn summary(files: &[FileReport], written: &WrittenSuite, time: TableTime, style: Style) -> String {
     let mut lines = table(files, time, style);
     section(&mut lines, "Not covered", files.iter().flat_map(|file| open_goals(file, style)).collect());
+    let undefined = files.iter().flat_map(|file| undefined_goals(file, style)).collect();
+    section(&mut lines, "Covered only through undefined behaviour", undefined);
     section(&mut lines, "Assumptions (--assume NAME accepts one)", assumptions(files));
     section(&mut lines, "Findings", files.iter().flat_map(|file| findings(file, style)).collect());
     section(&mut lines, "Longest paths", files.iter().flat_map(slowest_tests).collect());
@@ -25,10 +29,15 @@ pub fn summary(files: &[FileReport], written: &[String], time: TableTime, style:
     lines.push(covered_line(files));
     lines.extend(completeness_lines(files));
     lines.extend(shortfall(files).map(|shortfall| format!("Note: {shortfall}")));
-    if !written.is_empty() {
-        lines.push(format!("Tests written to {}", written.join(", ")));
-    }
+    let WrittenSuite { tests, reproducers, .. } = written;
+    lines.extend((!tests.is_empty()).then(|| format!("Tests written to {}", listed_paths(tests))));
+    let reproducers = (!reproducers.is_empty()).then(|| listed_paths(reproducers));
+    lines.extend(reproducers.map(|paths| format!("Reproducers of undefined behaviour written to {paths}")));
     lines.join("\n") + "\n"
+}
+
+fn listed_paths(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// What was not guaranteed while tests ran.
@@ -48,12 +57,15 @@ fn covered_line(files: &[FileReport]) -> String {
     let totals = Totals::of_files(files);
     let mut line = format!(
         "{} of {} {} covered ({} %) by {}",
-        totals.covered,
+        totals.covered_defined(),
         totals.goals,
         goals_word(files),
         percent_text(totals.percent()),
-        counted(totals.tests, "test"),
+        counted(totals.tests - totals.reproducers, "test"),
     );
+    if totals.through_undefined > 0 {
+        line += &format!("; {} only through undefined behaviour, left out of the percentage", totals.through_undefined);
+    }
     if totals.infeasible > 0 {
         line += &format!(
             "; {} infeasible, so {} % of what can be covered",
@@ -108,10 +120,18 @@ fn open_goals(file: &FileReport, style: Style) -> Vec<String> {
     file.report.functions.iter().flat_map(unit_lines).collect()
 }
 
+fn undefined_goals(file: &FileReport, style: Style) -> Vec<String> {
+    let of_unit = |unit: &FunctionReport| {
+        let found = unit.goals.iter().filter(|goal| goal.verdict.is_only_undefined());
+        found.map(|goal| goal_line(file, unit, goal, style)).collect::<Vec<_>>()
+    };
+    file.report.functions.iter().flat_map(of_unit).collect()
+}
+
 fn goal_line(file: &FileReport, unit: &FunctionReport, found: &GoalReport, style: Style) -> String {
     let goal = &found.goal;
     let (verdict, colour, why) = match &found.verdict {
-        Verdict::Covered { .. } => ("covered", Colour::Green, String::new()),
+        Verdict::Covered { tests, through } => ("covered", Colour::Yellow, covered_text(tests, through.as_deref())),
         Verdict::Infeasible(evidence) => ("infeasible", Colour::Green, proof_text(evidence)),
         Verdict::InfeasibleWithinBounds { bounds, evidence } => limited(bounds, evidence),
         Verdict::Unknown(reason) => ("unknown", Colour::Yellow, unknown_text(reason)),
@@ -121,6 +141,11 @@ fn goal_line(file: &FileReport, unit: &FunctionReport, found: &GoalReport, style
         View::Unit | View::ThroughCallers => style.paint(colour, verdict),
     };
     format!("  {}: {}: {verdict}: {why}", file.place(goal.place), goal.title())
+}
+
+fn covered_text(tests: &[TestId], through: Option<&str>) -> String {
+    let by = tests.first().map_or(String::new(), |test| format!("by test {}", test.0));
+    through.map_or(by.clone(), |through| format!("{by} through {through}"))
 }
 
 /// The proof, with the preconditions and accepted assumptions that it rests on.

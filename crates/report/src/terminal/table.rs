@@ -30,7 +30,11 @@ pub fn table(files: &[FileReport], time: TableTime, style: Style) -> Vec<String>
             TableTime::Fixed(seconds) => seconds,
         },
     };
-    let shown = Limited { assumed: sum.totals.under_assumptions_alone > 0, bounded: sum.totals.bounded() > 0 };
+    let shown = Limited {
+        undefined: sum.totals.through_undefined > 0,
+        assumed: sum.totals.under_assumptions_alone > 0,
+        bounded: sum.totals.bounded() > 0,
+    };
     let mut cells = vec![header(shown)];
     cells.extend(rows.iter().map(|row| row_cells(row, shown)));
     cells.push(row_cells(&sum, shown));
@@ -65,9 +69,11 @@ fn rows(files: &[FileReport], time: TableTime) -> Vec<Row> {
     files.iter().flat_map(of_file).collect()
 }
 
-/// The columns of verdicts that are limited; each is shown where it has an entry.
+/// The columns of verdicts that not every run has; each is shown where it has an entry.
 #[derive(Debug, Copy, Clone)]
 struct Limited {
+    /// Covered only behind undefined behaviour.
+    undefined: bool,
     /// Infeasible under assumptions alone.
     assumed: bool,
     /// Infeasible within bounds in numbers.
@@ -75,7 +81,9 @@ struct Limited {
 }
 
 fn header(shown: Limited) -> Vec<String> {
-    let mut cells = vec!["function", "goals", "covered", "%", "infeasible"];
+    let mut cells = vec!["function", "goals", "covered", "%"];
+    cells.extend(shown.undefined.then_some("undefined"));
+    cells.push("infeasible");
     cells.extend(shown.assumed.then_some("assumed"));
     cells.extend(shown.bounded.then_some("within bounds"));
     cells.extend(["unknown", "tests", "time"]);
@@ -87,13 +95,18 @@ fn row_cells(row: &Row, shown: Limited) -> Vec<String> {
     let mut cells = vec![
         row.name.clone(),
         totals.goals.to_string(),
-        totals.covered.to_string(),
+        totals.covered_defined().to_string(),
         percent_text(totals.percent()),
-        totals.infeasible.to_string(),
     ];
+    cells.extend(shown.undefined.then(|| totals.through_undefined.to_string()));
+    cells.push(totals.infeasible.to_string());
     cells.extend(shown.assumed.then(|| totals.under_assumptions_alone.to_string()));
     cells.extend(shown.bounded.then(|| totals.bounded().to_string()));
-    cells.extend([totals.unknown.to_string(), totals.tests.to_string(), seconds_text(row.seconds)]);
+    cells.extend([
+        totals.unknown.to_string(),
+        (totals.tests - totals.reproducers).to_string(),
+        seconds_text(row.seconds),
+    ]);
     cells
 }
 

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use branchwise_generate::{Confirmation, Finding, FindingKind};
 use branchwise_program::map::Place;
-use branchwise_report::{EmitFormat, FileReport, Origin, Style, TableTime, explain, results, summary, write_suite};
+use branchwise_report::{
+    EmitFormat, FileReport, Origin, Style, TableTime, WrittenSuite, explain, results, summary, write_suite,
+};
 use branchwise_results::{Folder, Run};
 use common::{Unit, place};
 use expect_test::{expect, expect_file};
@@ -21,7 +23,7 @@ fn json(files: &[FileReport]) -> serde_json::Value {
 #[test]
 fn the_summary_shows_every_kind_of_verdict() {
     let unit = shape::shape();
-    let written = ["out/shape_test.c".to_owned()];
+    let written = WrittenSuite { tests: vec!["out/shape_test.c".into()], ..WrittenSuite::default() };
     let text = summary(&[unit.file_report()], &written, TableTime::Fixed(0.3), Style::Plain);
     expect![[r#"
         function  goals  covered     %  infeasible  within bounds  unknown  tests   time
@@ -57,7 +59,7 @@ fn colour_only_where_it_was_asked_for() {
     assert_eq!(Style::detect(true, Some("1")), Style::Plain);
     assert_eq!(Style::detect(false, None), Style::Plain);
     let unit = shape::shape();
-    let coloured = summary(&[unit.file_report()], &[], TableTime::Measured, Style::Colour);
+    let coloured = summary(&[unit.file_report()], &WrittenSuite::default(), TableTime::Measured, Style::Colour);
     assert!(coloured.contains("\x1b[33msum"));
 }
 
@@ -98,7 +100,7 @@ fn a_finding_names_the_calls_before_and_what_was_given() {
     for (line, name) in (40..).zip(["pop", "average", "sum_input"]) {
         add_finding_at(&mut unit, name, place(line, 12));
     }
-    let text = summary(&[unit.file_report()], &[], TableTime::Fixed(0.3), Style::Plain);
+    let text = summary(&[unit.file_report()], &WrittenSuite::default(), TableTime::Fixed(0.3), Style::Plain);
     let lines: String =
         text.lines().filter(|line| line.contains(" with ")).map(|line| format!("{}\n", line.trim())).collect();
     expect![[r#"

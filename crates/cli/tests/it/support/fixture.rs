@@ -12,13 +12,17 @@
 //!
 //! An annotation `//~ true: VERDICT, false: VERDICT` speaks of the condition or label on its line; where there are
 //! several, their parts are set apart by ` | ` in the order of their columns. A verdict is `covered`, `infeasible`, `unknown`,
-//! `within-bounds` (whatever the bounds and assumptions), or `infeasible if NAME + NAME`: under these assumptions alone.
+//! `within-bounds` (whatever the bounds and assumptions), `infeasible if NAME + NAME`: under these assumptions alone, or
+//! `covered through signed overflow`: only behind that undefined behaviour.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const DEFAULT_STEPS: u64 = 4000;
+
+/// Before the kind of undefined behaviour.
+const THROUGH: &str = "covered through ";
 
 /// Before the names of assumptions.
 const IF: &str = "infeasible if ";
@@ -69,6 +73,10 @@ pub fn verdict_of(goal: &serde_json::Value) -> String {
     let names = evidence["assumptions"].as_array().into_iter().flatten();
     let open = names.filter(|assumption| assumption["accepted"] != true).filter_map(|it| it["name"].as_str());
     let open: BTreeSet<&str> = open.collect();
+    if let Some(through) = goal["through"].as_str() {
+        let kind = through.split_once(" at ").map_or(through, |(kind, _)| kind);
+        return format!("{THROUGH}{kind}");
+    }
     match verdict {
         "infeasible_within_bounds" if evidence["bounds"].is_null() => {
             format!("{IF}{}", open.into_iter().collect::<Vec<_>>().join(" + "))
@@ -166,7 +174,7 @@ fn verdict(text: &str) -> Result<String, String> {
     match text.trim() {
         "within-bounds" => Ok("infeasible_within_bounds".to_string()),
         verdict @ ("covered" | "infeasible" | "unknown") => Ok(verdict.to_string()),
-        other if other.starts_with(IF) => Ok(other.to_string()),
+        other if other.starts_with(IF) || other.starts_with(THROUGH) => Ok(other.to_string()),
         other => Err(format!("'{other}' is no verdict")),
     }
 }

@@ -164,6 +164,7 @@ impl Unit {
         let tests = &mut self.report.functions[function.0 as usize].tests;
         tests.push(Test {
             undefined: false,
+            reproducer: false,
             id: TestId(tests.len() as u32 + 1),
             case,
             observation,
@@ -249,7 +250,7 @@ pub fn ended(end: NativeEnd, result: Option<Blob>) -> Observation {
 }
 
 pub fn covered(tests: &[u32]) -> Verdict {
-    Verdict::Covered { tests: tests.iter().map(|test| TestId(*test)).collect() }
+    Verdict::Covered { tests: tests.iter().map(|test| TestId(*test)).collect(), through: None }
 }
 
 pub fn event(marker: MarkerId, outcome: u32) -> Event {
