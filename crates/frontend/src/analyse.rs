@@ -670,6 +670,9 @@ impl<'u> UnitBuilder<'_, 'u> {
             stubs::undefined_functions(declarations, &mut self.types, |function| never_returns(function, text));
         undefined.retain(|function| !self.is_defined_elsewhere(&function.symbol));
         let mut pointed = stubs::pointed_functions(&self.types);
+        if self.job.language == Language::Cpp {
+            self.types.spell_truth("bool");
+        }
         let (map, types) = (&self.map, &self.types);
         let mut written = Written::of(&undefined, &pointed, map, types);
         if !written.stubs.is_empty() && !self.job.compiles(&written.text) {

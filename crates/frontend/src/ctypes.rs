@@ -160,6 +160,25 @@ impl<'u> Types<'u> {
         id
     }
 
+    /// 0 or 1, in a byte.
+    pub fn truth(&mut self) -> TypeId {
+        let spelling = "_Bool".to_owned();
+        if let Some(&id) = self.ids.get(&spelling) {
+            return id;
+        }
+        let kind = TypeKind::Integer { bits: 1, signed: false, character: false };
+        let id = self.table.push(Type { kind, spelling: spelling.clone(), size: 1, alignment: 1 });
+        self.ids.insert(spelling, id);
+        id
+    }
+
+    /// C++ has another word for what [`Types::truth`] has made.
+    pub fn spell_truth(&mut self, word: &str) {
+        if let Some(&id) = self.ids.get("_Bool") {
+            self.table[id].spelling = word.to_owned();
+        }
+    }
+
     fn byte(&mut self) -> TypeId {
         let spelling = "unsigned char".to_owned();
         if let Some(&id) = self.ids.get(&spelling) {

@@ -13,6 +13,8 @@ use crate::usage::is_plain;
 
 /// Larger objects are not given new contents through a parameter.
 pub(crate) const MOST_WRITTEN_BYTES: u64 = 4096;
+/// Functions with more parameters are not called back.
+const MOST_HANDED: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Signature {
@@ -32,8 +34,27 @@ pub(crate) struct Formal {
     pub left_alone: bool,
     /// A reference of C++.
     pub reference: bool,
+    /// It points to a function that can be called.
+    pub callback: Option<Callback>,
     /// What it leads to has the form of a structure or number of C, also where others write it.
     pub plain: bool,
+}
+
+/// A function that a generated one may call.
+#[derive(Debug, Clone)]
+pub(crate) struct Callback {
+    /// The type of what says whether it does.
+    pub truth: TypeId,
+    pub arguments: Vec<Handed>,
+    /// The types of its parameters, ready for casts.
+    pub spelled: Vec<Spelled>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Handed {
+    /// The parameter of the generated function with this index.
+    Parameter(usize),
+    Fed(Fed),
 }
 
 /// A value that a generated function asks for.
@@ -64,7 +85,8 @@ impl Signature {
             let left_alone = may_be_changed(parameter) && written.is_none();
             let reference = is_reference(parameter);
             let plain = leads_to_plain(parameter);
-            parameters.push(Formal { written_as, written, left_alone, reference, plain });
+            let callback = callback(parameter, &function.function_parameters(), types);
+            parameters.push(Formal { written_as, written, left_alone, reference, callback, plain });
         }
         // A variadic function without a named parameter cannot be defined before C23; `()` accepts any arguments too.
         let variadic = function.is_variadic_function() && !parameters.is_empty();
@@ -91,6 +113,46 @@ fn spelled(written: ClangType<'_>) -> Result<Spelled, String> {
 
 fn is_reference(parameter: ClangType<'_>) -> bool {
     parameter.canonical().kind() == CXType_LValueReference
+}
+
+/// How a function behind a parameter of one with `given` parameters can be called. Pointers to what the caller knows are
+/// handed on: the usual `each(function, context)`.
+fn callback(parameter: ClangType<'_>, given: &[ClangType<'_>], types: &mut Types) -> Option<Callback> {
+    let function = parameter.canonical().pointee().canonical();
+    if parameter.canonical().kind() != CXType_Pointer || function.kind() != CXType_FunctionProto {
+        return None;
+    }
+    let taken = function.function_parameters();
+    if function.is_variadic_function() || taken.len() > MOST_HANDED || !taken.iter().all(|of| is_plain(*of)) {
+        return None;
+    }
+    let handed = |of: &ClangType<'_>| match handed_on(*of, given) {
+        Some(index) => Some(Handed::Parameter(index)),
+        None => fed(*of, types).ok().map(Handed::Fed),
+    };
+    let arguments = taken.iter().map(handed).collect::<Option<Vec<_>>>()?;
+    let spelled = taken.iter().map(|of| spelled(*of).ok()).collect::<Option<Vec<_>>>()?;
+    Some(Callback { truth: types.truth(), arguments, spelled })
+}
+
+/// The parameter that fits a pointer of a callback: the last one of its type, or for a `void *` the last that leads to data.
+fn handed_on(of: ClangType<'_>, given: &[ClangType<'_>]) -> Option<usize> {
+    if !is_pointer(of) {
+        return None;
+    }
+    let wanted = target(of);
+    let name = |of: ClangType<'_>| of.unqualified().spelling();
+    let fits = |of: &ClangType<'_>| is_pointer(*of) && name(target(*of)) == name(wanted);
+    let is_data = |of: &ClangType<'_>| is_pointer(*of) && !is_function_type(target(*of));
+    given.iter().rposition(fits).or_else(|| given.iter().rposition(is_data).filter(|_| wanted.kind() == CXType_Void))
+}
+
+fn target(pointer: ClangType<'_>) -> ClangType<'_> {
+    pointer.canonical().pointee().canonical()
+}
+
+fn is_pointer(of: ClangType<'_>) -> bool {
+    of.canonical().kind() == CXType_Pointer
 }
 
 /// Nobody knows of a `void *` what it leads to.

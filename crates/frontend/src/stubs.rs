@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use branchwise_program::library::{self, Model};
-use branchwise_program::map::{Callable, Feed, FeedOrigin, Map, Stub, StubAct, StubParameter};
+use branchwise_program::map::{
+    Callable, Feed, FeedOrigin, HandedOver, MOST_CALLBACKS, Map, Stub, StubAct, StubParameter,
+};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{CallableId, FeedId, Id, IdVec, TypeId};
 use clang_sys::*;
@@ -17,7 +19,7 @@ use crate::clang::{ClangType, Cursor, file_location};
 use crate::ctypes::{Types, array_element, is_arithmetic, is_integer};
 use crate::functions::{is_function, qualified};
 use crate::lower::library::is_modelled;
-use crate::signatures::{Fed, Formal, MOST_WRITTEN_BYTES, Signature};
+use crate::signatures::{Callback, Fed, Formal, Handed, MOST_WRITTEN_BYTES, Signature};
 
 /// Declarations that only stubs need: how a function that never returns ends the test, and how many bytes behind a
 /// parameter it has written, where the real function might have written more. A call of `__bw_outside` says in C++ that
@@ -29,6 +31,8 @@ extern void __bw_abort(void) __asm__(\"abort\") __attribute__((noreturn));
 extern void __bw_left_alone(const volatile void *, unsigned long);
 extern void __bw_outside(void);
 extern void __bw_act(const char *, const void *const *);
+extern void __bw_act_again(const char *, const void *const *);
+extern int __bw_may_call(void);
 extern unsigned long __bw_looks_at(const char *, unsigned long);
 ";
 
@@ -224,6 +228,7 @@ impl Writer<'_, '_> {
                 parameters: &function.parameters,
                 internal: function.internal,
                 pure: function.pure,
+                calls_back: library::row(&function.name).is_none() && !function.name.starts_with("__VERIFIER_"),
                 written: &function.written,
             };
             let act = match function.name.as_str() {
@@ -271,7 +276,15 @@ impl Writer<'_, '_> {
         let name = format!("__bw_function_{}", self.written.callables.next_id().index());
         let called = format!("({})()", self.types.table[type_id].spelling);
         let written = &BTreeMap::new();
-        let owner = Owner { called, name: name.clone(), parameters: &[], internal: false, pure: false, written };
+        let owner = Owner {
+            called,
+            name: name.clone(),
+            parameters: &[],
+            internal: false,
+            pure: false,
+            calls_back: false,
+            written,
+        };
         if self.is_cpp {
             self.written.text += "extern \"C\" ";
         }
@@ -296,6 +309,7 @@ impl Writer<'_, '_> {
                 None => formal.written_as.spelling.clone(),
             },
             buffer: owner.written.get(&index).is_some_and(|written| written.buffer),
+            calls: formal.callback.as_ref().filter(|_| owner.calls_back && !owner.pure).map(handed_over),
         };
         self.written.stubs.push(Stub {
             name: owner.name.clone(),
@@ -323,6 +337,7 @@ impl Writer<'_, '_> {
                 (None, None) => String::new(),
             };
         }
+        body += &self.callbacks(owner, signature);
         if let Some(fed) = &signature.result {
             let origin = FeedOrigin::StubResult { function: owner.name.clone() };
             let feed = self.feed(owner.called.clone(), fed.type_id, origin);
@@ -360,6 +375,49 @@ impl Writer<'_, '_> {
         }
         let places = if places.is_empty() { "0".to_owned() } else { places.join(", ") };
         format!("  {{{before} const void *__bw_at[] = {{{places}}}; __bw_act(\"{}\", __bw_at); }}\n", owner.name)
+    }
+
+    /// Statements that call the functions that a function of the user is given, as often as the test says. It acts once more
+    /// after each call.
+    fn callbacks(&mut self, owner: &Owner<'_>, signature: &Signature) -> String {
+        if owner.pure || !owner.calls_back {
+            return String::new();
+        }
+        let again = self.act(owner, signature).replace("__bw_act(", "__bw_act_again(");
+        let callable = signature.parameters.iter().enumerate();
+        let callable = callable.filter_map(|(index, formal)| Some((index, formal.callback.as_ref()?)));
+        callable.map(|(index, callback)| self.callback(owner, index, callback, &again)).collect()
+    }
+
+    fn callback(&mut self, owner: &Owner<'_>, index: usize, callback: &Callback, again: &str) -> String {
+        let function = || owner.name.clone();
+        let shown = owner.parameters.get(index).filter(|name| !name.is_empty());
+        let shown = shown.map_or(format!("argument {}", index + 1), String::clone);
+        let origin = FeedOrigin::StubCalls { function: function(), parameter: index };
+        let asked = self.feed(format!("{} calls {shown}", owner.called), callback.truth, origin);
+        let (mut values, mut arguments) = (String::new(), Vec::new());
+        for (argument, handed) in callback.arguments.iter().enumerate() {
+            arguments.push(match handed {
+                Handed::Parameter(given) => format!("({})__bw_p{given}", callback.spelled[argument].declared),
+                Handed::Fed(fed) => {
+                    let origin = FeedOrigin::StubArgument { function: function(), parameter: index, argument };
+                    let name = format!("argument {} of {shown} of {}", argument + 1, owner.called);
+                    let feed = self.feed(name, fed.type_id, origin);
+                    let declared = &fed.written_as.declared;
+                    let value = format!("__bw_a{argument}");
+                    let _ = write!(values, "{declared} {value}; __bw_feed(&{value}, {feed}, sizeof {value}); ");
+                    value
+                }
+            });
+        }
+        let call = format!("{{ {values}(void)__bw_p{index}({}); }}\n{again}", arguments.join(", "));
+        let ask = format!("__bw_feed(&__bw_c, {asked}, 1);");
+        let mut text = String::new();
+        for _ in 0..MOST_CALLBACKS {
+            let _ = write!(text, "  {ask} if (__bw_c) {{ {call}");
+        }
+        let ends = "}".repeat(MOST_CALLBACKS as usize);
+        format!("  if (__bw_p{index} && __bw_may_call()) {{ unsigned char __bw_c;\n{text}  {ends} }}\n")
     }
 
     /// Statements that write a value of a feed to the object behind a parameter.
@@ -419,6 +477,14 @@ fn left_alone(index: usize, parameter: &Formal) -> String {
     format!("  __bw_left_alone((const volatile void *){address}__bw_p{index}, 0);\n")
 }
 
+fn handed_over(callback: &Callback) -> Vec<HandedOver> {
+    let arguments = callback.arguments.iter().zip(&callback.spelled).map(|(handed, spelled)| match handed {
+        Handed::Parameter(index) => HandedOver::Argument(*index, spelled.spelling.clone()),
+        Handed::Fed(fed) => HandedOver::Fed(fed.written_as.spelling.clone()),
+    });
+    arguments.collect()
+}
+
 /// Statements that take as many variable arguments as the test changes something behind.
 fn look_at_variable(owner: &Owner<'_>, signature: &Signature) -> String {
     let named = signature.parameters.len();
@@ -444,6 +510,8 @@ struct Owner<'a> {
     parameters: &'a [String],
     internal: bool,
     pure: bool,
+    /// It may call functions that it is given, when it is called.
+    calls_back: bool,
     written: &'a BTreeMap<usize, WrittenArray>,
 }
 

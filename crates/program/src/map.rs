@@ -249,6 +249,10 @@ pub enum FeedOrigin {
     StubResult { function: String },
     /// What such a function writes through its parameter with this index.
     StubParameter { function: String, parameter: usize },
+    /// Whether such a function calls the function that its parameter with this index points to, once more.
+    StubCalls { function: String, parameter: usize },
+    /// What it gives that function then, as the argument with this index.
+    StubArgument { function: String, parameter: usize, argument: usize },
     /// Whether an allocation fails: one for each call of malloc() and its like.
     AllocationFails,
     /// A value with which a test of C++ makes an object, or a choice of how it is made.
@@ -296,7 +300,21 @@ pub struct StubParameter {
     pub spelling: String,
     /// The stub writes as many bytes behind it as the next parameter says; its feed gives the first of them.
     pub buffer: bool,
+    /// It points to a function that the stub may call, with these arguments.
+    pub calls: Option<Vec<HandedOver>>,
 }
+
+/// What a stub gives to a function that it calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HandedOver {
+    /// A pointer that it was given itself, as the argument with this index; as C spells the type that it becomes.
+    Argument(usize, String),
+    /// A value of a feed, of this type as C spells it.
+    Fed(String),
+}
+
+/// How often a stub calls a function in one call at most.
+pub const MOST_CALLBACKS: u32 = 2;
 
 /// Begins the names of functions that are inputs by agreement of verifiers.
 const VERIFIER: &str = "__VERIFIER_";

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod body;
+mod callbacks;
 mod changes;
 mod checks;
 mod comment;

@@ -11,7 +11,9 @@ use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
 use branchwise_program::RegisterId;
-use branchwise_program::assumption::catalogue::{CALLEES_LEAVE_GLOBALS, CALLEES_WRITE_ONE_LEVEL};
+use branchwise_program::assumption::catalogue::{
+    CALLEES_DO_NOT_CALL_BACK, CALLEES_LEAVE_GLOBALS, CALLEES_WRITE_ONE_LEVEL,
+};
 use branchwise_program::code::{Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand};
 use branchwise_program::map::ChangedPlace;
 
@@ -99,6 +101,21 @@ impl Executor<'_, '_> {
                 self.let_change(object, (function, Way::Pointer), call, start);
             }
         }
+    }
+
+    /// The same, after the stub has called a function of the unit, whose writes it may write over.
+    pub(crate) fn act_again(&mut self, arguments: &Value) {
+        let Some(function) = self.frames.last().map(|frame| frame.function) else { return };
+        let parameters = &self.code.functions[function].parameters;
+        let given: Vec<Value> = parameters.iter().map(|parameter| self.value(&Operand::Register(*parameter))).collect();
+        self.let_outside_act(function, &given);
+        self.act(arguments);
+    }
+
+    /// Tells whether the stub that runs may call the functions that it was given.
+    pub(crate) fn may_call(&self) -> bool {
+        let stub = self.frames.last().and_then(|frame| self.session.shared.stub_number(frame.function));
+        !self.in_precondition() && stub.is_some_and(|stub| self.session.shared.is_open(stub, CALLEES_DO_NOT_CALL_BACK))
     }
 
     /// A call with this mark at an object can change it.

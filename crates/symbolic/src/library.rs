@@ -83,6 +83,12 @@ impl Executor<'_, '_> {
                 self.act(&arguments);
                 Ok(None)
             }
+            ("__bw_act_again", [_, arguments]) => {
+                let arguments = *arguments;
+                self.act_again(&arguments);
+                Ok(None)
+            }
+            ("__bw_may_call", []) => Ok(Some(Value::Bits(u64::from(self.may_call())))),
             ("__bw_looks_at", [_, Value::Bits(named)]) => Ok(Some(Value::Bits(self.variable_places(*named as usize)))),
             ("__bw_throws", []) => {
                 self.note_reach();

@@ -10,6 +10,7 @@ use branchwise_program::{CallableId, FeedId};
 use branchwise_replay::{Blob, TestCase};
 
 use super::allocations;
+use super::callbacks;
 use super::changes;
 use super::declare::named;
 use super::needs::SYMBOLS;
@@ -48,14 +49,23 @@ pub fn feed_wish(map: &Map, feed: FeedId) -> String {
         FeedOrigin::AllocationFails => "allocation_fails".to_owned(),
         FeedOrigin::Object => map.feeds[feed].name.clone(),
         FeedOrigin::StubResult { function } => format!("{}_results", called(function)),
+        FeedOrigin::StubCalls { function, parameter } => {
+            format!("{}_calls_{}", called(function), named_parameter(map, function, *parameter))
+        }
+        FeedOrigin::StubArgument { function, parameter, argument } => {
+            let parameter = named_parameter(map, function, *parameter);
+            format!("{}_{parameter}_argument_{}", called(function), argument + 1)
+        }
         FeedOrigin::StubParameter { function, parameter } => {
-            let stub = map.stubs.iter().find(|stub| stub.name == *function);
-            let found = stub.and_then(|stub| stub.parameters.get(*parameter));
-            let name =
-                found.map_or_else(|| format!("argument_{}", parameter + 1), |found| parameter_name(found, *parameter));
-            format!("{}_{name}", called(function))
+            format!("{}_{}", called(function), named_parameter(map, function, *parameter))
         }
     }
+}
+
+fn named_parameter(map: &Map, function: &str, parameter: usize) -> String {
+    let stub = map.stubs.iter().find(|stub| stub.name == function);
+    let found = stub.and_then(|stub| stub.parameters.get(parameter));
+    found.map_or_else(|| format!("argument_{}", parameter + 1), |found| parameter_name(found, parameter))
 }
 
 /// Names that begin with an underscore are those of system headers, and mean nothing to a reader.
@@ -257,7 +267,10 @@ fn ends(stubs: &[&Stub]) -> String {
 fn feeds_of<'m>(map: &'m Map, stub: &'m Stub) -> impl Iterator<Item = (FeedId, &'m FeedOrigin)> {
     let feeds = map.feeds.iter().map(|(id, feed)| (id, &feed.origin));
     feeds.filter(|(_, origin)| match origin {
-        FeedOrigin::StubResult { function } | FeedOrigin::StubParameter { function, .. } => *function == stub.name,
+        FeedOrigin::StubResult { function }
+        | FeedOrigin::StubParameter { function, .. }
+        | FeedOrigin::StubCalls { function, .. }
+        | FeedOrigin::StubArgument { function, .. } => *function == stub.name,
         FeedOrigin::AllocationFails | FeedOrigin::Object => false,
     })
 }
@@ -309,7 +322,7 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)], changes: 
     let name = |index: usize| parameter_name(&stub.parameters[index], index);
     let written = |index: usize| {
         let at = |origin: &FeedOrigin| match origin {
-            FeedOrigin::StubParameter { parameter, .. } => Some(*parameter),
+            FeedOrigin::StubParameter { parameter, .. } | FeedOrigin::StubCalls { parameter, .. } => Some(*parameter),
             _ => None,
         };
         let is_size = index > 0 && stub.parameters[index - 1].buffer;
@@ -328,6 +341,7 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)], changes: 
         StubAct::Aborts => lines.push("branchwise_stub_abort();".to_owned()),
         StubAct::Ends => lines.push("branchwise_stub_exit(1);".to_owned()),
     }
+    let changes_again = changes.clone();
     lines.extend(changes);
     for (feed, origin) in feeds {
         let variable = feed_variable(map, *feed);
@@ -351,7 +365,10 @@ fn statements(map: &Map, stub: &Stub, feeds: &[(FeedId, &FeedOrigin)], changes: 
                 lines.push(format!("if ({name})"));
                 lines.push(format!("    branchwise_take(&{variable}, {cast}{name}, {size});"));
             }
-            FeedOrigin::AllocationFails | FeedOrigin::Object => {}
+            FeedOrigin::StubCalls { parameter, .. } => {
+                lines.extend(callbacks::statements(map, stub, *parameter, feeds, &changes_again));
+            }
+            FeedOrigin::AllocationFails | FeedOrigin::Object | FeedOrigin::StubArgument { .. } => {}
             FeedOrigin::StubResult { .. } => {
                 let result = result_name(stub);
                 lines.push(format!("branchwise_take(&{variable}, &{result}, sizeof {result});"));

@@ -64,6 +64,7 @@ fn stub(unit: &mut Unit, name: &str, result: &str, parameters: &[(&str, &str)], 
         name: (*name).to_owned(),
         spelling: (*spelling).to_owned(),
         buffer: false,
+        calls: None,
     };
     unit.map.stubs.push(Stub {
         internal: false,
