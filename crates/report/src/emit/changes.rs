@@ -162,7 +162,9 @@ pub fn value_wish(map: &Map, change: &Change) -> String {
 pub fn value_type(map: &Map, change: &Change) -> Option<TypeId> {
     let ChangedPlace::Variable { number, offset } = &change.place else { return None };
     let found = scalar_at(&map.types, map.variables.get(*number)?.type_id, u64::try_from(*offset).ok()?)?;
-    (map.types[found].size == change.bytes.len() as u64).then_some(found)
+    let (of, size) = (&map.types[found], change.bytes.len() as u64);
+    // A type without a name cannot be written down.
+    (of.size == size && !of.spelling.contains('(')).then_some(found)
 }
 
 /// The number that stands at an offset of an object.
