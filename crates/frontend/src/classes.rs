@@ -70,8 +70,22 @@ fn collect_classes<'u>(declarations: &[Cursor<'u>], kinds: &[CXCursorKind], clas
 /// The classes of which an object may be that is known as one of this class: itself and those that are publicly derived.
 pub(crate) fn concrete<'u>(class: Cursor<'u>, all: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
     let derived = all.iter().copied().filter(|other| !other.same_as(class) && is_derived(*other, class));
+    if is_base_of_its_argument(class) {
+        return derived.filter(|candidate| !candidate.is_abstract_record()).collect();
+    }
     let candidates = [class].into_iter().chain(derived.filter(|_| is_polymorphic(class)));
     candidates.filter(|candidate| !candidate.is_abstract_record()).collect()
+}
+
+/// Whether it is an instance of a template for a class that is derived from it, as `Base<Meter>` is of `struct Meter : Base<Meter>`.
+/// Its methods take their object for one of that class, so there is none of this class alone.
+pub(crate) fn is_base_of_its_argument(class: Cursor<'_>) -> bool {
+    let arguments = class.clang_type().canonical().template_arguments().into_iter();
+    arguments.filter_map(|argument| argument.declaration().definition()).any(|argument| has_base(argument, class))
+}
+
+fn has_base(class: Cursor<'_>, wanted: Cursor<'_>) -> bool {
+    all_bases(class).any(|base| base.usr() == wanted.usr() || has_base(base, wanted))
 }
 
 fn bases<'u>(class: Cursor<'u>) -> impl Iterator<Item = Cursor<'u>> {

@@ -146,6 +146,11 @@ fn usage_of<'u>(
     Ok((Usage { call, observers, must_be_used, ..maker.usage }, maker.given, result))
 }
 
+/// Objects of a class are always ones of classes that are derived from it.
+fn is_only_base(class: Cursor<'_>) -> bool {
+    class.is_abstract_record() || classes::is_base_of_its_argument(class)
+}
+
 fn is_code(kind: CXCursorKind) -> bool {
     crate::functions::is_function(kind) || kind == CXCursor_LambdaExpr
 }
@@ -250,7 +255,7 @@ impl<'u> Maker<'_, 'u> {
     /// A call of a method that is a template, as the instance with this name and type.
     fn member_template(&mut self, method: Cursor<'u>, text: &str, of: ClangType<'u>) -> Result<String, String> {
         let class = method.semantic_parent().ok_or("its class is not known")?;
-        let of_unit = if class.is_abstract_record() { self.concrete(class) } else { vec![Concrete::itself(class)] };
+        let of_unit = if is_only_base(class) { self.concrete(class) } else { vec![Concrete::itself(class)] };
         let object = self.object_of(&of_unit, &classes::variable(class), DEEPEST, Known::exactly(class))?;
         if !method.is_const_method() {
             self.changed.push((object, class.clang_type()));
@@ -280,7 +285,9 @@ impl<'u> Maker<'_, 'u> {
                 Ok(format!("{name}::{}({})", method.spelling(), self.own_arguments(method, itself)?))
             }
             _ => {
-                let exact = !class.is_abstract_record();
+                let instance = of.declaration();
+                let exact = !class.is_abstract_record() && !classes::is_base_of_its_argument(instance);
+                let class = if classes::is_base_of_its_argument(instance) { instance } else { class };
                 let of_unit = if exact { vec![itself.clone()] } else { self.concrete(class) };
                 let known = Known { class, may_be_null: false, holder: None, name: Some(name.clone()) };
                 let object = self.object_of(&of_unit, &classes::variable(class), DEEPEST, known)?;
@@ -378,6 +385,9 @@ impl<'u> Maker<'_, 'u> {
             }
             None => {
                 let of = if reference { self.concrete(class) } else { vec![Concrete::itself(class)] };
+                if !reference && classes::is_base_of_its_argument(class) {
+                    return Err(format!("there are no objects of `{}` alone", qualified(class)));
+                }
                 let object = self.object_of(&of, name, depth, Known::exactly(class))?;
                 self.note_changed(object, canonical, depth);
                 Ok(match reference || is_copied(target) {
@@ -458,7 +468,8 @@ impl<'u> Maker<'_, 'u> {
     ) -> Result<usize, String> {
         let depth = depth.checked_sub(1).ok_or("its objects are nested too deeply")?;
         let number = self.next_object();
-        let calls_behind = of.len() == 1 && !may_be_null && holder.is_none();
+        let known_as_base = classes::is_base_of_its_argument(class);
+        let calls_behind = of.len() == 1 && !may_be_null && holder.is_none() && !known_as_base;
         let making = |optional: bool, hidden: Option<Hidden>| {
             let holder = holder.clone();
             Making { number, depth, optional, holder, calls_behind, hidden }
@@ -486,6 +497,9 @@ impl<'u> Maker<'_, 'u> {
         }
         if ways.is_empty() {
             return Err(match of {
+                [] if !class.is_abstract_record() => {
+                    format!("no class that is derived from `{}` has objects that a test could make", qualified(class))
+                }
                 [] => format!(
                     "`{}` is abstract, and no class of the file that is derived from it is not",
                     qualified(class)
