@@ -20,8 +20,9 @@ use crate::replayed::{called, disagreement, has_ended, native_trace};
 use crate::result::{Disagreement, FunctionReport};
 use crate::settings::Settings;
 
-/// So many executions a function has at the least, and as many run in one process.
+/// So many executions a function has at the least, unless they take longer than this; and as many run in one process.
 const LEAST: u64 = 16;
+const LEAST_TIME: Duration = Duration::from_millis(50);
 
 /// So many inputs are drawn for one that is a test.
 const TRIES: u64 = 4;
@@ -49,15 +50,19 @@ impl Extent {
         let share = settings.attack / 100.0;
         (share > 0.0).then(|| match settings.steps {
             Some(_) => Extent::Executions(LEAST + (steps as f64 * share) as u64),
-            None => Extent::Until(Instant::now() + spent.mul_f64(share)),
+            None => Extent::Until(Instant::now() + spent.mul_f64(share).max(LEAST_TIME)),
         })
+    }
+
+    fn is_over(self) -> bool {
+        matches!(self, Extent::Until(end) if Instant::now() >= end)
     }
 
     fn leaves(self, drawn: u64) -> u64 {
         match self {
             Extent::Executions(all) => all.saturating_sub(drawn).min(LEAST),
-            Extent::Until(end) if drawn == 0 || Instant::now() < end => LEAST,
-            Extent::Until(_) => 0,
+            Extent::Until(_) if drawn > 0 && self.is_over() => 0,
+            Extent::Until(_) => LEAST,
         }
     }
 }
@@ -146,7 +151,7 @@ impl<'a> Attack<'_, 'a> {
             let Some(mut session) = self.session(calls) else { return inputs };
             let mut wanted = count / 2 + if calls == 0 { count % 2 } else { 0 };
             for number in 0..wanted * TRIES {
-                if wanted == 0 {
+                if wanted == 0 || (number > 0 && self.plan.extent.is_over()) {
                     break;
                 }
                 let drawn = self.input(&mut session, first + number).filter(|(_, path)| has_ended(path));

@@ -299,7 +299,7 @@ impl<'a> Unit<'_, 'a> {
         let steps = known.counters.paths + known.counters.refuted;
         if let Some(extent) = Extent::of(&settings, steps, started.elapsed()) {
             let shared = self.may_share(&known.rounds);
-            self.attack(ledger, &mut report, Plan { extent, deadline, earlier, shared })?;
+            self.attack(ledger, &mut report, Plan { extent, deadline, earlier, shared });
         }
         report.work.seconds = started.elapsed().as_secs_f64();
         if findings != FindingsMode::None {
@@ -308,21 +308,22 @@ impl<'a> Unit<'_, 'a> {
         Ok(report)
     }
 
-    /// Attacks what the report calls infeasible. What an execution takes is unknown, and a disagreement.
-    fn attack(&mut self, ledger: &Ledger, report: &mut FunctionReport, plan: Plan) -> Result<(), ReplayError> {
+    /// Attacks what the report calls infeasible. What an execution takes is unknown, and a disagreement. Where nothing can run,
+    /// the report stays as it is, and names no number of executions.
+    fn attack(&mut self, ledger: &Ledger, report: &mut FunctionReport, plan: Plan) {
         let targets = targets(ledger, report);
         if targets.is_empty() {
-            return Ok(());
+            return;
         }
         let function = self.function;
         let Workplace { subject, prepared, harness, .. } = &mut *self.place;
         let constants = constants(subject.program, &subject.routes.reachable(function));
         let drawing = Drawing::new(subject.settings.seed ^ (u64::from(function.0) << 32), constants);
         let undefined = subject.settings.undefined;
-        let attacked = Attack { prepared, function, ledger, targets, plan, drawing, undefined }.run(harness)?;
+        let attack = Attack { prepared, function, ledger, targets, plan, drawing, undefined };
+        let Ok(attacked) = attack.run(harness) else { return };
         let name = &subject.program.map.functions[self.goals_of].name;
         self.disagreements.extend(attacked.judge(ledger, report, name));
-        Ok(())
     }
 
     /// Names of inputs that may share objects, unless the user says that they do not.

@@ -7,6 +7,7 @@ mod across;
 mod architecture;
 mod attack;
 mod bad_input;
+mod campaign;
 mod command_line;
 mod compiler;
 mod completeness;
@@ -309,6 +310,7 @@ fn main() -> ExitCode {
     if !golden::is_alone() {
         trials.extend(coverage_tools::cases());
         trials.extend(differential::cases());
+        trials.extend(campaign::cases());
         trials.extend(named_tests());
     }
     if !arguments.list {
@@ -335,7 +337,7 @@ fn main() -> ExitCode {
 fn of_all() -> Vec<String> {
     let mut checks = vec![facts::of_all(), random_inputs::of_all()];
     if share::soak().is_some() {
-        checks.extend([coverage_tools::of_all(), differential::of_all()]);
+        checks.extend([coverage_tools::of_all(), differential::of_all(), campaign::of_all()]);
     }
     checks.into_iter().filter_map(Result::err).collect()
 }

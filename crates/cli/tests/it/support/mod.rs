@@ -14,5 +14,6 @@ pub mod random_inputs;
 pub mod reading;
 pub mod schema;
 pub mod share;
+pub mod surroundings;
 pub mod tool;
 pub mod tree;
