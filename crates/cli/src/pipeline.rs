@@ -100,6 +100,7 @@ impl Workshop {
         let options = LoadOptions {
             declarations: config.declarations(),
             stub_results: config.stub_results.clone(),
+            registers: config.registers.clone(),
             allowed_calls,
             provided: provided.clone(),
             relations: self.relations,

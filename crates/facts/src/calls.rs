@@ -2,6 +2,7 @@
 
 use branchwise_program::CodeFunctionId;
 use branchwise_program::code::{Call, Callee, Operand};
+use branchwise_program::library::otherwise::Errno;
 use branchwise_program::library::{is_stream_function, jumps};
 use branchwise_program::map::FeedOrigin;
 
@@ -71,7 +72,34 @@ impl Run<'_, '_> {
         Ok(after)
     }
 
+    /// What holds after a call, whatever the C library is.
     fn call_function(
+        &mut self,
+        function: CodeFunctionId,
+        call: &Call,
+        arguments: &Arguments,
+        state: State,
+    ) -> Found<Vec<State>> {
+        let mut after = self.call_known(function, call, arguments, state)?;
+        let subject = self.interpreter.subject;
+        let Some(library) = subject.library_calls.get(&function).filter(|_| !self.function.library) else {
+            return Ok(after);
+        };
+        let errno = subject.errno.filter(|_| library.errno != Errno::AsModelled);
+        for state in &mut after {
+            if library.result.is_some() {
+                call.outs.iter().for_each(|&out| state.set(out, Value::any(self.function.registers[out])));
+            }
+            if let Some(errno) = errno {
+                let place = Value::address(self.code, ObjectId::Global(errno), 0);
+                state.forget_mirrors(&place, 4);
+                state.memory.smear(self.code, &place, &Targets::unknown());
+            }
+        }
+        Ok(after)
+    }
+
+    fn call_known(
         &mut self,
         function: CodeFunctionId,
         call: &Call,
@@ -79,6 +107,10 @@ impl Run<'_, '_> {
         mut state: State,
     ) -> Found<Vec<State>> {
         let callee = &self.code.functions[function];
+        let replaceable = self.interpreter.program.is_replaceable(function);
+        if callee.is_declaration() && replaceable {
+            return Ok(vec![self.outside_call(call, &arguments.values, state)]);
+        }
         if callee.is_declaration() {
             if let Some(number) = self.mathematics(function, call, &arguments.values) {
                 call.outs.iter().for_each(|&out| state.set(out, Value::plain(number.clone())));
@@ -111,11 +143,7 @@ impl Run<'_, '_> {
         if let Some(observed) = &mut self.observed {
             observed.add(&outcome.observed);
         }
-        let replaced = self
-            .interpreter
-            .program
-            .is_replaceable(function)
-            .then(|| self.outside_call(call, &arguments.values, state.clone()));
+        let replaced = replaceable.then(|| self.outside_call(call, &arguments.values, state.clone()));
         let returned = outcome.exits.iter().map(|exit| {
             let mut state = state.with_memory(exit.memory.clone());
             let results = exit.results.iter().map(Some).chain(std::iter::repeat(None));
@@ -215,6 +243,8 @@ impl Run<'_, '_> {
                 let may_jump = self.interpreter.program.may_jump_back();
                 Ok(vec![self.with_answer(call, state, may_jump)])
             }
+            // It may be otherwise than in tests.
+            "__bw_otherwise" => Ok(vec![self.with_answer(call, state, true)]),
             "__bw_new_fails" => {
                 self.interpreter.interrupt_here(&state.memory);
                 let matters = self.interpreter.subject.reacts_to_exceptions;

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use branchwise_program::code::{Code, Function, Initializer, Operand};
-use branchwise_program::{BlockId, CodeFunctionId, IdVec, Program, RegisterId};
+use branchwise_program::library::otherwise::LibraryCall;
+use branchwise_program::{BlockId, CodeFunctionId, GlobalId, IdVec, Program, RegisterId};
 
 use crate::layout::Layout;
 use crate::memory::Memory;
@@ -79,13 +80,24 @@ pub(crate) struct Subject<'p> {
     pub reacts_to_exceptions: bool,
     /// Stubs of functions that may write what others see, and call the unit.
     pub interfering: BTreeSet<CodeFunctionId>,
+    /// Library functions that may do what their models do not.
+    pub library_calls: BTreeMap<CodeFunctionId, LibraryCall>,
+    /// The variable of the models that is `errno`.
+    pub errno: Option<GlobalId>,
 }
 
 impl<'p> Subject<'p> {
     pub(crate) fn new(program: &'p Program) -> Self {
         let functions = program.code.functions.ids();
         let interfering = functions.filter(|&function| program.interfering_stub(function).is_some());
-        Subject { program, reacts_to_exceptions: program.reacts_to_exceptions(), interfering: interfering.collect() }
+        let errno = program.code.globals.iter().find(|(_, global)| global.name == "__bw_errno");
+        Subject {
+            program,
+            reacts_to_exceptions: program.reacts_to_exceptions(),
+            interfering: interfering.collect(),
+            library_calls: program.library_calls(),
+            errno: errno.map(|(id, _)| id),
+        }
     }
 }
 

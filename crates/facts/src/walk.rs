@@ -171,7 +171,14 @@ impl Run<'_, '_> {
                 // Whoever gets a reference may write there.
                 state.memory.escape(self.code, &from.targets);
             }
-            Instruction::VolatileRead { .. } => {}
+            // A device that was given an object may have written it since.
+            Instruction::VolatileRead { address, .. } => {
+                if points_elsewhere(&self.value(state, address, 64)) {
+                    state.forget_all_mirrors();
+                    state.memory.havoc(self.code);
+                }
+            }
+            Instruction::VolatileWrite { .. } => {}
             Instruction::WeakReference { out, symbol } => {
                 let mut value = self.value(state, symbol, 64);
                 if symbol.function().is_some_and(|function| self.interpreter.program.stub(function).is_some()) {

@@ -18,6 +18,8 @@ typedef int (*comparison)(const void *, const void *);
 
 /* Whether the allocation that comes next fails: an input, or never where the user says so. */
 int __bw_allocation_fails(void);
+/* Never in a test: what an assumption excludes; `name` is a string literal with its name. */
+int __bw_otherwise(const char *name);
 /* Whether somebody jumps back to the call of setjmp() that is under way; what it stores there is not known. */
 int __bw_jumps_back(void *state, size_t bytes);
 /* A new heap object; a size of at most LARGEST_ALLOCATION. */

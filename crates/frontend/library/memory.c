@@ -9,7 +9,9 @@ static void *no_memory(void) {
     return 0;
 }
 
-static int fails(size_t size) { return size > LARGEST_ALLOCATION || __bw_allocation_fails(); }
+static int fails(size_t size) {
+    return size > LARGEST_ALLOCATION ? !__bw_otherwise("no-huge-allocation") : __bw_allocation_fails();
+}
 
 static void *aligned_object(size_t alignment, size_t size, int contents) {
     return fails(size) ? no_memory() : __bw_allocate(size, alignment, contents);

@@ -36,7 +36,7 @@ use crate::observers;
 use crate::places::{self, Files, Views};
 use crate::plan::{Plan, Shared, plan};
 use crate::preconditions::{self, Checks};
-use crate::preprocess::{clean_flags, coverage_dump, preprocess, preprocess_from};
+use crate::preprocess::{calls_of_own, clean_flags, coverage_dump, freestanding, preprocess, preprocess_from};
 use crate::probes;
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::{SyntaxId, SyntaxTree};
@@ -140,8 +140,12 @@ impl Job<'_> {
             Language::Cpp => flattened(&declarations),
         };
         let classes = classes::defined(&marked.root().children());
+        let own =
+            functions.iter().filter(|function| function.cursor.is_definition()).map(|function| function.name.as_str());
+        let own_calls = calls_of_own(own.chain(self.provided.iter().map(String::as_str)));
         let mut unit = UnitBuilder {
             job: self,
+            own_calls,
             files: Files::default(),
             types: Types::new(self.taken_for(&functions)),
             map: Map::default(),
@@ -371,7 +375,8 @@ fn without_native_lines(driver: &str) -> String {
 fn closed_functions(map: &Map) -> BTreeSet<String> {
     let called = map.functions.values().flat_map(|function| &function.calls).filter_map(|call| call.callee.clone());
     let closed = |name: &String| [THROW, NEW, CAST].contains(&name.as_str()) || !may_call_back(name);
-    called.filter(|name| map.function_named(name).is_none() && closed(name)).collect()
+    let known = |name: &String| map.function_named(name).is_none() && !map.freestanding.has(name);
+    called.filter(|name| known(name) && closed(name)).collect()
 }
 
 /// A function in both views.
@@ -456,6 +461,8 @@ fn variants(symbol: &str) -> Vec<String> {
 
 struct UnitBuilder<'a, 'u> {
     job: &'a Job<'a>,
+    /// Flags for functions of the library that the unit or other files define.
+    own_calls: Vec<String>,
     files: Files,
     types: Types<'u>,
     map: Map,
@@ -791,13 +798,15 @@ impl<'u> UnitBuilder<'_, 'u> {
         let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", job.prelude());
         let plain = format!("{}{}{}{}{drivers}", job.include(), job.headers, job.prelude(), self.checks.text);
         self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
+        self.map.freestanding = freestanding(&job.flags);
         self.map.closed_functions = closed_functions(&self.map);
         self.map.opens_files = job.language == Language::Cpp && job.preprocessed.contains("class basic_filebuf");
         self.map.nameable_classes = observers::nameable(self.classes);
         self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;
         self.map.types = self.types.table;
-        Unit { map: self.map, marked, plain, columns, flags: job.flags.clone(), language: job.language }
+        let flags = job.flags.iter().chain(&self.own_calls).cloned().collect();
+        Unit { map: self.map, marked, plain, columns, flags, language: job.language }
     }
 
     /// Tells whether another given file, or assembly of this one, defines a symbol.

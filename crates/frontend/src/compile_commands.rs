@@ -190,7 +190,7 @@ mod tests {
             { "file": "c.c", "command": "cc c.c" },
         ]));
         let expected = [
-            c("/p/src/a.c", &["-I/p/include", "-DNAME=\"a b\"", "-std=c99"]),
+            c("/p/src/a.c", &["-I/p/include", "-DNAME=\"a b\"", "-std=c99", "-O2"]),
             c("/p/b.c", &["-I", "/p/inc"]),
             c("/build/c.c", &[]),
         ];

@@ -46,6 +46,8 @@ pub struct LoadOptions {
     pub declarations: Declarations,
     /// What is declared of the results of functions that nobody defines.
     pub stub_results: BTreeMap<String, ResultDomain>,
+    /// What registers at fixed addresses may hold.
+    pub registers: BTreeMap<u64, ResultDomain>,
     /// Functions that act on the world and yet run.
     pub allowed_calls: BTreeSet<String>,
     /// Names that other files of the run define.
@@ -104,6 +106,7 @@ pub fn load(
     let ours = |message: String, cause: String| LoadError::Ours { message, cause };
     let mut unit = analyse(toolchain, source, &options.declarations, &options.provided, options.relations)?;
     unit.map.stub_results = options.stub_results.clone();
+    unit.map.registers = options.registers.clone();
     unit.map.allowed_calls = options.allowed_calls.clone();
     let bitcode = folder.join("unit.bc");
     compile_bitcode(toolchain, &unit, &bitcode).map_err(|error| match error {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::lower::{Symbols, symbols};
-use crate::preprocess::{clean_flags, preprocess};
+use crate::preprocess::{calls_of_own, clean_flags, preprocess};
 use crate::{FrontendError, Reader, Source, Toolchain, language, language_of};
 
 /// All files of a run.
@@ -167,10 +167,26 @@ fn outputs(folder: &Path, index: usize) -> [PathBuf; 2] {
 
 /// Compiles a file to bitcode and to an object in `folder`; nothing where it does not compile.
 pub(crate) fn compile(toolchain: &Toolchain, source: &Source<'_>, folder: &Path, index: usize) -> Option<Symbols> {
+    let symbols = compile_with(toolchain, source, folder, index, &[])?;
+    match calls_of_own(symbols.defined.iter().map(String::as_str)).as_slice() {
+        [] => Some(symbols),
+        own => compile_with(toolchain, source, folder, index, own),
+    }
+}
+
+/// The same with further flags.
+fn compile_with(
+    toolchain: &Toolchain,
+    source: &Source<'_>,
+    folder: &Path,
+    index: usize,
+    flags: &[String],
+) -> Option<Symbols> {
     let [bitcode, object] = outputs(folder, index);
     let to = |path: &Path| path.display().to_string();
     let language = language_of(source.path);
     let mut arguments = clean_flags(source.flags);
+    arguments.extend_from_slice(flags);
     let path = std::path::absolute(source.path).ok()?;
     let text = preprocess(toolchain, &path, language, &arguments).ok()?;
     let preprocessed = folder.join(format!("{index}.i"));

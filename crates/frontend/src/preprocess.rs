@@ -1,8 +1,10 @@
 //! The runs of clang before libclang takes over: preprocessing and the coverage mapping.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use branchwise_program::map::Language;
+use branchwise_program::library;
+use branchwise_program::map::{Freestanding, Language};
 use branchwise_tools::KeyBuilder;
 
 use crate::language;
@@ -22,7 +24,40 @@ pub(crate) fn clean_flags(flags: &[String]) -> Vec<String> {
             other => cleaned.push(other.to_owned()),
         }
     }
+    cleaned.extend(macros_of_level(flags).iter().map(|flag| (*flag).to_owned()));
     cleaned
+}
+
+/// What the level of optimisation tells the preprocessor. The text is compiled without optimisation all the same, and so are
+/// the inline functions of the headers that only optimised builds use.
+fn macros_of_level(flags: &[String]) -> &'static [&'static str] {
+    let level = flags.iter().rev().find_map(|flag| flag.strip_prefix("-O"));
+    match level {
+        None | Some("0") => &[],
+        Some("s" | "z") => &["-D__OPTIMIZE__=1", "-D__OPTIMIZE_SIZE__=1", UNCHECKED],
+        Some(_) => &["-D__OPTIMIZE__=1", UNCHECKED],
+    }
+}
+
+/// Otherwise the headers would replace functions by others that check sizes first.
+const UNCHECKED: &str = "-D_FORTIFY_SOURCE=0";
+
+/// The functions of the C library that the flags make ordinary ones.
+pub(crate) fn freestanding(flags: &[String]) -> Freestanding {
+    const ALL: [&str; 6] = ["-ffreestanding", "-fno-hosted", "-fno-builtin", "-nostdlib", "-nolibc", "-nodefaultlibs"];
+    if flags.iter().any(|flag| ALL.contains(&flag.as_str())) {
+        return Freestanding::All;
+    }
+    let names: BTreeSet<String> =
+        flags.iter().filter_map(|flag| flag.strip_prefix("-fno-builtin-")).map(str::to_owned).collect();
+    if names.is_empty() { Freestanding::Hosted } else { Freestanding::Names(names) }
+}
+
+/// The flag by which calls of a function of the library are calls of what a file defines, also where the compiler knows
+/// what the function does.
+pub(crate) fn calls_of_own<'n>(defined: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let own: BTreeSet<&str> = defined.filter(|name| library::row(name).is_some()).collect();
+    own.into_iter().map(|name| format!("-fno-builtin-{name}")).collect()
 }
 
 /// OpenMP demands loop conditions of a certain form, which markers would break; without it the loops just run.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use branchwise_constraints::{Evaluator, Model, TermId};
 use branchwise_program::types::TypeKind;
 use branchwise_program::{FunctionId, Id};
-use branchwise_replay::{Blob, Call, Change, FunctionAt, Object, PointerAt, StreamContents, TestCase};
-use branchwise_symbolic::{Cell, Content, InputKey, Path, Session, ShapeId};
+use branchwise_replay::{Blob, Call, Change, FunctionAt, Object, PointerAt, Register, StreamContents, TestCase};
+use branchwise_symbolic::{Cell, Content, InputKey, Path, RegisterValue, Session, ShapeId};
 
 use crate::stream_text::stream_text;
 
@@ -20,7 +20,9 @@ pub fn test_case(session: &Session<'_>, model: &Model, path: &Path) -> TestCase 
     let feeds = builder.feeds(path);
     let changes = builder.changes(path);
     let stdin = stream_text(&path.standard_input, |term| builder.value(term), &session.terms);
-    TestCase { before, feeds, changes, stdin, ..TestCase::new(session.function, inputs, builder.objects) }
+    let registers = builder.registers(path);
+    let objects = builder.objects;
+    TestCase { before, feeds, changes, stdin, registers, ..TestCase::new(session.function, inputs, objects) }
 }
 
 struct Builder<'a, 'p> {
@@ -68,6 +70,25 @@ impl Builder<'_, '_> {
             changes.push(Change { stub, calls_before: change.call.calls_before, place: change.place.clone(), bytes });
         }
         changes
+    }
+
+    fn registers(&mut self, path: &Path) -> Vec<Register> {
+        let used = &path.registers;
+        let mut registers: BTreeMap<u64, Register> = BTreeMap::new();
+        let addresses = used.written.iter().chain(used.read.keys()).chain(used.found.keys());
+        for &address in addresses {
+            registers.insert(address, Register { address, ..Register::default() });
+        }
+        for (address, register) in &mut registers {
+            register.holds = used.found.get(address).map_or(Vec::new(), |value| self.register_value(value));
+            let read = used.read.get(address).into_iter().flatten();
+            register.reads = read.map(|value| self.register_value(value)).collect();
+        }
+        registers.into_values().collect()
+    }
+
+    fn register_value(&mut self, value: &RegisterValue) -> Vec<u8> {
+        self.value(value.term).to_le_bytes()[..value.bytes as usize].to_vec()
     }
 
     fn blob(&mut self, shape: ShapeId, size: u64) -> Blob {

@@ -143,7 +143,7 @@ impl Judge<'_> {
         let may_fail = map.feeds.values().any(|feed| feed.origin == FeedOrigin::AllocationFails);
         let allocates = code.function_named("__bw_allocation_fails").is_some();
         let succeeds = (allocates && !may_fail).then(|| catalogue::ALLOCATION_SUCCEEDS.assumed());
-        let throwing = map.stubs.iter().filter(|stub| self.exceptions_matter && stub.may_interfere());
+        let throwing = map.stubs.iter().filter(|stub| self.exceptions_matter && map.may_interfere(stub));
         let quiet = throwing.map(|stub| catalogue::CALLEES_DO_NOT_THROW.about(stub.subject()));
         succeeds.into_iter().chain(quiet).map(|assumption| self.accepted.judged(assumption)).collect()
     }

@@ -275,7 +275,8 @@ impl Proof<'_> {
             Instruction::MarkSwitch { .. }
             | Instruction::Probe { .. }
             | Instruction::Output { .. }
-            | Instruction::VolatileRead { .. } => {}
+            | Instruction::VolatileRead { .. }
+            | Instruction::VolatileWrite { .. } => {}
             Instruction::Unsupported { .. } => return Err(NotUnderstood),
             Instruction::Call(_) | Instruction::Load { .. } | Instruction::Store { .. } => {}
         }

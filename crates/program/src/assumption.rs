@@ -126,6 +126,15 @@ pub mod catalogue {
              the program converts it to";
         ALLOCATION_SUCCEEDS = "allocation-succeeds", None, "an allocation of up to 256 MiB succeeds";
         OUTPUT_SUCCEEDS = "output-succeeds", Some(Hosted), "writing to a stream does not fail: {}";
+        INPUT_DOES_NOT_FAIL = "input-does-not-fail", Some(Hosted), "reading standard input finds its end, and never fails";
+        INPUT_ENDS_ONCE = "input-ends-once", Some(Hosted), "nothing more comes after the end of standard input";
+        READS_ARE_WHOLE = "reads-are-whole", Some(Hosted),
+            "a call of read() gets all bytes that it asks for, while there are so many, and is not interrupted";
+        LOCALE_IS_C = "locale-is-c", Some(Hosted), "the locale is the one in which every program starts, \"C\"";
+        ERRNO_KEPT_ON_SUCCESS = "errno-kept-on-success", Some(Hosted),
+            "{}, which may change errno even where it succeeds, leaves it alone";
+        LIBRARY_AS_HERE = "library-as-here", Some(Hosted), "{} does what it does in the C library of this machine";
+        NO_HUGE_ALLOCATION = "no-huge-allocation", None, "an allocation of more than 256 MiB fails";
         NO_FILES = "no-files", None, "files that the program opens for reading do not exist";
         STREAMS_ARE_FRESH = "streams-are-fresh", None, "streams from outside are none of: {}";
         ONE_INSTANCE = "one-instance", None, "the template behaves as its instance {}";

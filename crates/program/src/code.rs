@@ -186,6 +186,10 @@ pub enum Instruction {
         /// Not the hardware but other threads may change it: the access is atomic.
         atomic: bool,
     },
+    /// The next store writes a volatile object at this address.
+    VolatileWrite {
+        address: Operand,
+    },
     /// `out` is the address of a symbol, or null where the program is linked without one that a weak declaration asks for.
     WeakReference {
         out: RegisterId,
@@ -222,6 +226,7 @@ impl Instruction {
             | Instruction::Assume { .. }
             | Instruction::Output { .. }
             | Instruction::VolatileRead { .. }
+            | Instruction::VolatileWrite { .. }
             | Instruction::VariadicStart { .. }
             | Instruction::Unsupported { .. } => Vec::new(),
         }
@@ -245,7 +250,8 @@ impl Instruction {
             | Instruction::Feed { address, .. }
             | Instruction::VariadicStart { list: address }
             | Instruction::WeakReference { symbol: address, .. }
-            | Instruction::VolatileRead { address, .. } => visit(address),
+            | Instruction::VolatileRead { address, .. }
+            | Instruction::VolatileWrite { address } => visit(address),
             Instruction::Store { value, address, .. } => [value, address].into_iter().for_each(visit),
             Instruction::Address(address) => {
                 visit(&address.base);

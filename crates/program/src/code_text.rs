@@ -189,6 +189,7 @@ impl Display for Named<'_, &Instruction> {
             Instruction::VolatileRead { address, atomic } => {
                 write!(f, "{} {}", if *atomic { "atomic" } else { "volatile" }, name(address))
             }
+            Instruction::VolatileWrite { address } => write!(f, "volatile write {}", name(address)),
             Instruction::WeakReference { out, symbol } => write!(f, "{out} = weak {}", name(symbol)),
             Instruction::Unsupported { what } => write!(f, "unsupported \"{}\"", what.escape_debug()),
         }

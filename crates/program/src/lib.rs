@@ -38,19 +38,21 @@ impl Program {
 
     /// Returns the stub, where what it stands for may do what no feed says.
     pub fn interfering_stub(&self, function: CodeFunctionId) -> Option<&map::Stub> {
-        self.stub(function).filter(|stub| stub.may_interfere())
+        self.stub(function).filter(|stub| self.map.may_interfere(stub))
     }
 
     /// Tells whether the linker may take another definition of a function than that of the file.
     pub fn is_replaceable(&self, function: CodeFunctionId) -> bool {
         let found = &self.code.functions[function];
+        let is_model = found.library || found.is_declaration();
         found.weak && !found.library && self.stub(function).is_none()
+            || is_model && self.map.freestanding.has(&found.name)
     }
 
     /// Tells whether somebody may jump back to a `setjmp`: the program itself, or a function that nobody defines.
     pub fn may_jump_back(&self) -> bool {
         const JUMPS: [&str; 4] = ["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"];
         let jumps = JUMPS.iter().any(|name| self.code.function_named(name).is_some());
-        jumps || self.map.stubs.iter().any(|stub| stub.may_interfere())
+        jumps || self.map.stubs.iter().any(|stub| self.map.may_interfere(stub))
     }
 }

@@ -27,6 +27,7 @@ mod general;
 mod machine;
 mod mathematics;
 mod network;
+pub mod otherwise;
 mod processes;
 mod streams;
 mod text;

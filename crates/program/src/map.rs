@@ -34,6 +34,10 @@ pub struct Map {
     pub domains: BTreeMap<FunctionId, Domain>,
     /// What stubs may return, by the name of the function that they stand for.
     pub stub_results: BTreeMap<String, ResultDomain>,
+    /// The functions of the C library that mean nothing to the unit's compiler: who links it may define others.
+    pub freestanding: Freestanding,
+    /// What registers may hold, by address.
+    pub registers: BTreeMap<u64, ResultDomain>,
     /// Functions that act on the world and that the user allows to run.
     pub allowed_calls: BTreeSet<String>,
     /// The unit has streams of C++ that open files by their names.
@@ -50,6 +54,28 @@ pub struct Map {
     pub nameable_classes: BTreeSet<String>,
     /// Generated classes of C++.
     pub derived_classes: Vec<DerivedClass>,
+}
+
+/// Names of the C library that are those of ordinary functions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Freestanding {
+    /// None: there is a C library.
+    #[default]
+    Hosted,
+    All,
+    Names(BTreeSet<String>),
+}
+
+impl Freestanding {
+    /// Tells whether a function of the C library is an ordinary one here.
+    pub fn has(&self, name: &str) -> bool {
+        let is_one = match self {
+            Freestanding::Hosted => false,
+            Freestanding::All => true,
+            Freestanding::Names(names) => names.contains(name),
+        };
+        is_one && library::row(name).is_some()
+    }
 }
 
 /// A generated class for an abstract one from which the unit derives none: its methods take values of stubs.
@@ -193,13 +219,14 @@ impl Domain {
 }
 
 impl ResultDomain {
-    fn demand(&self, function: &str) -> String {
+    /// What is declared of a subject with its verb.
+    fn demand(&self, subject: &str) -> String {
         let range = |&(low, high): &(i128, i128)| match low == high {
             true => low.to_string(),
             false => format!("{low} to {high}"),
         };
         let ranges: Vec<String> = self.ranges.iter().map(range).collect();
-        format!("{function}() returns {} ({})", ranges.join(" or "), self.written)
+        format!("{subject} {} ({})", ranges.join(" or "), self.written)
     }
 }
 
@@ -867,11 +894,18 @@ impl Map {
         self.functions.values().any(|function| function.language == Language::Cpp)
     }
 
+    /// Tells whether the function that a stub stands for may do what no feed says: change what others see, or call the unit.
+    pub fn may_interfere(&self, stub: &Stub) -> bool {
+        stub.may_interfere() || self.freestanding.has(&stub.name)
+    }
+
     /// Everything that limits the inputs of a function, one text each.
     pub fn demands(&self, function: FunctionId) -> Vec<String> {
         let own = self.domain(function).map(Domain::demands).unwrap_or_default();
-        let stubs = self.stub_results.iter().map(|(name, domain)| domain.demand(name));
-        own.into_iter().chain(stubs).collect()
+        let stubs = self.stub_results.iter().map(|(name, domain)| domain.demand(&format!("{name}() returns")));
+        let held = |(address, domain): (&u64, &ResultDomain)| domain.demand(&format!("register {address:#x} holds"));
+        let registers = self.registers.iter().map(held);
+        own.into_iter().chain(stubs).chain(registers).collect()
     }
 
     /// The markers of a function that no way of its graph leads to.

@@ -345,9 +345,9 @@ impl<'a> FunctionVerifier<'a> {
                 self.operand(address, 64)
             }
             Instruction::Assume { condition } => self.operand(condition, 32),
-            Instruction::Output { address, .. } | Instruction::VolatileRead { address, .. } => {
-                self.operand(address, 64)
-            }
+            Instruction::Output { address, .. }
+            | Instruction::VolatileRead { address, .. }
+            | Instruction::VolatileWrite { address } => self.operand(address, 64),
             Instruction::WeakReference { symbol, .. } => self.operand(symbol, 64),
             Instruction::VariadicStart { list } => self.operand(list, 64),
             Instruction::Unsupported { .. } => Ok(()),

@@ -6,7 +6,7 @@ use std::io::Read;
 use branchwise_program::map::ChangedPlace;
 use branchwise_program::types::TypeTable;
 
-use crate::case::{Blob, Change, NativeEnd, Object, TestCase};
+use crate::case::{Blob, Change, NativeEnd, Object, Register, TestCase};
 use crate::layout::{Placement, REGION_BASE};
 use crate::{Limits, ReplayError};
 
@@ -142,6 +142,7 @@ impl Batch {
         self.word(case.changes.len() as u64);
         case.changes.iter().for_each(|change| self.change(change));
         self.bytes(&case.stdin);
+        self.registers(&case.registers);
         self.feed_count = self.feed_count.max(case.feeds.len() as u64);
         self.change_count = self.change_count.max(case.changes.len() as u64);
         self.output_bytes = self.output_bytes.max(output_bytes);
@@ -234,6 +235,26 @@ impl Batch {
         offsets.iter().for_each(|offset| self.word(*offset as u64));
         self.bytes(&[change.stub.as_bytes(), b"\0"].concat());
         self.bytes(&change.bytes);
+    }
+
+    /// What stands at fixed addresses at first (its size is 0 here), then what reads get there.
+    fn registers(&mut self, registers: &[Register]) {
+        let mut parts: Vec<(u64, u64, u64, Vec<u8>)> = Vec::new();
+        for register in registers {
+            // A size without values maps the page.
+            parts.push(match register.holds.as_slice() {
+                [] => (register.address, 1, 0, Vec::new()),
+                holds => (register.address, 0, 1, holds.to_vec()),
+            });
+            for part in register.parts() {
+                parts.push((register.address, part[0].len() as u64, part.len() as u64, part.concat()));
+            }
+        }
+        self.word(parts.len() as u64);
+        for (address, size, count, bytes) in parts {
+            [address, size, count].into_iter().for_each(|word| self.word(word));
+            self.bytes(&bytes);
+        }
     }
 
     /// Bytes with the addresses of objects in them, then where addresses belong that only the native side knows: those of

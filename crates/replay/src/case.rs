@@ -22,6 +22,8 @@ pub struct TestCase {
     pub changes: Vec<Change>,
     /// What standard input holds, to its end.
     pub stdin: Vec<u8>,
+    /// Memory at fixed addresses, sorted by address.
+    pub registers: Vec<Register>,
 }
 
 impl TestCase {
@@ -35,6 +37,7 @@ impl TestCase {
             feeds: Vec::new(),
             changes: Vec::new(),
             stdin: Vec::new(),
+            registers: Vec::new(),
         }
     }
 }
@@ -111,6 +114,23 @@ impl Object {
 
     pub fn stream(element: TypeId, contents: StreamContents) -> Object {
         Object { element, count: 1, blob: Blob::default(), stream: Some(contents) }
+    }
+}
+
+/// Memory at a fixed address: the register of a device, or what else lies there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Register {
+    pub address: u64,
+    /// What stands there when the test begins.
+    pub holds: Vec<u8>,
+    /// What volatile reads get, in order. Where there are none, the test may still write there.
+    pub reads: Vec<Vec<u8>>,
+}
+
+impl Register {
+    /// The values of its reads, in parts of one size each.
+    pub fn parts(&self) -> impl Iterator<Item = &[Vec<u8>]> {
+        self.reads.chunk_by(|left, right| left.len() == right.len())
     }
 }
 

@@ -16,6 +16,8 @@ use crate::tools::error_text;
 use crate::{ReplayError, Tools};
 
 /// The harness's runtime for each kind of build, compiled when this crate was built.
+/// The part of the runtime that makes memory at fixed addresses. Emitted tests contain it too.
+pub const REGISTERS: &str = include_str!("registers.c");
 const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 const RUNTIME_WITH_PROFILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-profile.o"));
 const RUNTIME_WITH_COUNTING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-counting.o"));

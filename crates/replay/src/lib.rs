@@ -22,10 +22,10 @@ mod tools;
 
 pub use branchwise_confine::{Layers, MissingLayer, Mode, Sandbox};
 pub use case::{
-    Blob, Call, Change, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, State, StreamContents,
-    TestCase, Within,
+    Blob, Call, Change, ForeignPointer, FunctionAt, NativeEnd, Object, Observation, PointerAt, Register, State,
+    StreamContents, TestCase, Within,
 };
-pub use compile::{OtherObject, Sources};
+pub use compile::{OtherObject, REGISTERS, Sources};
 pub use coverage::{BranchCount, Coverage, FunctionCoverage, absolute};
 pub use error::ReplayError;
 pub use harness::{Harness, Limits};

@@ -56,7 +56,7 @@ struct group {
 
 struct test {
     uint64_t call_count, object_count, stream_count, feed_count, change_count;
-    const uint64_t *calls, *objects, *streams, *feeds, *changes, *standard_input;
+    const uint64_t *calls, *objects, *streams, *feeds, *changes, *standard_input, *registers;
 };
 
 /* The call being made: its inputs. */
@@ -260,6 +260,9 @@ void __bw_refuse(void) {
     raise(SIGSYS);
     _exit(1);
 }
+
+static void branchwise_give_up(void) { __bw_refuse(); }
+#include "registers.c"
 
 /* A precondition that does not hold: the test is none. */
 void __bw_assume(int holds) {
@@ -616,6 +619,17 @@ static void provide_standard_input(void) {
     close(file);
 }
 
+/* Each has an address, the size of its values (0: what stands there at first) and these. */
+static void place_registers(void) {
+    const uint64_t *at = test.registers;
+    uint64_t registers = *at++;
+    while (registers--) {
+        if (at[1]) branchwise_register(at[0], at + 4, at[1], at[2]);
+        else branchwise_memory(at[0], at + 4, at[3]);
+        at = skip_bytes(at + 4, at[3]);
+    }
+}
+
 /* Only what the last call hands out is observed. */
 static void make_calls(void) {
     const uint64_t *at = test.calls;
@@ -707,6 +721,7 @@ static void run_child(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
     open_streams();
     place_objects();
+    place_registers();
     prepare_profile();
     provide_standard_input();
     be_counted();
@@ -999,7 +1014,11 @@ static const uint64_t *read_test(const uint64_t *at) {
         at = read_change(at, &change);
     }
     test.standard_input = at;
-    return skip_bytes(at + 1, *at);
+    at = skip_bytes(at + 1, *at);
+    test.registers = at;
+    uint64_t registers = *at++;
+    while (registers--) at = skip_bytes(at + 4, at[3]);
+    return at;
 }
 
 static void run_batch(const char *prefix) {

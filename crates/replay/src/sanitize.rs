@@ -276,7 +276,9 @@ fn stacks_behind(head: &str, executable: &Path, text: &str) -> Vec<Vec<String>> 
 /// `FILE:LINE` as the symbolizer writes it, unless the file is the harness's or nobody knows it.
 fn user_line(place: &str) -> Option<u32> {
     let (file, line) = place.split_once(" (discriminator").map_or(place, |(place, _)| place).rsplit_once(':')?;
-    let ours = file.ends_with("/runtime.c") || file.contains("compiler-rt/lib/") || file.starts_with("??");
+    let ours = ["/runtime.c", "/registers.c"].iter().any(|name| file.ends_with(name))
+        || file.contains("compiler-rt/lib/")
+        || file.starts_with("??");
     line.parse().ok().filter(|&line: &u32| line > 0 && !ours)
 }
 

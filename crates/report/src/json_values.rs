@@ -27,6 +27,16 @@ pub fn inputs(map: &Map, function: &Function, case: &TestCase) -> JsonMap<String
         // A character for each byte, whatever it is.
         insert(&mut named, "stdin", Json::String(case.stdin.iter().map(|byte| char::from(*byte)).collect()));
     }
+    for register in &case.registers {
+        let number = |bytes: &[u8]| bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        if !register.holds.is_empty() {
+            insert(&mut named, &format!("memory at {:#x}", register.address), json!(number(&register.holds)));
+        }
+        if !register.reads.is_empty() {
+            let values: Vec<u64> = register.reads.iter().map(|value| number(value)).collect();
+            insert(&mut named, &format!("register {:#x}", register.address), json!(values));
+        }
+    }
     if !case.before.is_empty() {
         let calls = case.before.iter().map(|call| writer.call(call)).collect();
         insert(&mut named, "before", Json::Array(calls));

@@ -6,7 +6,7 @@ use branchwise_generate::Test;
 use branchwise_goals::TestId;
 use branchwise_program::map::{ChangedPlace, Map};
 use branchwise_program::{FunctionId, Id, TypeId};
-use branchwise_replay::{Blob, Call, Change, FunctionAt, Object, PointerAt, StreamContents, TestCase};
+use branchwise_replay::{Blob, Call, Change, FunctionAt, Object, PointerAt, Register, StreamContents, TestCase};
 use branchwise_tools::read_limited;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,18 @@ pub struct StoredTest {
     /// Two hexadecimal digits for each byte.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdin: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub registers: Vec<StoredRegister>,
+}
+
+/// Memory at a fixed address; two hexadecimal digits for each byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredRegister {
+    pub address: u64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub holds: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
 }
 
 /// A call before the one under test.
@@ -226,6 +238,7 @@ fn stored_test(map: &Map, unit: FunctionId, test: &Test) -> StoredTest {
         feeds: feeds.map(|(feed, values)| StoredFeed { name: feed.name.clone(), values: blobs(values) }).collect(),
         changes: test.case.changes.iter().map(|change| stored_change(map, change)).collect(),
         stdin: hexadecimal(&test.case.stdin),
+        registers: test.case.registers.iter().map(stored_register).collect(),
     }
 }
 
@@ -250,6 +263,19 @@ fn change(map: &Map, stored: &StoredChange) -> Option<Change> {
     };
     let (stub, bytes) = (stored.stub.clone(), bytes(&stored.bytes)?);
     Some(Change { stub, calls_before: stored.calls_before, place, bytes })
+}
+
+fn stored_register(register: &Register) -> StoredRegister {
+    StoredRegister {
+        address: register.address,
+        holds: hexadecimal(&register.holds),
+        reads: register.reads.iter().map(|value| hexadecimal(value)).collect(),
+    }
+}
+
+fn register(stored: &StoredRegister) -> Option<Register> {
+    let reads = stored.reads.iter().map(|value| bytes(value)).collect::<Option<_>>()?;
+    Some(Register { address: stored.address, holds: bytes(&stored.holds)?, reads })
 }
 
 fn stored_stream(stream: &StreamContents) -> StoredStream {
@@ -319,6 +345,7 @@ fn test_case(map: &Map, function: FunctionId, test: &StoredTest) -> Option<TestC
         feeds,
         changes: test.changes.iter().map(|stored| change(map, stored)).collect::<Option<_>>()?,
         stdin: bytes(&test.stdin)?,
+        registers: test.registers.iter().map(register).collect::<Option<_>>()?,
         ..TestCase::new(function, blobs(&test.inputs)?, test.objects.iter().map(object).collect::<Option<_>>()?)
     })
 }

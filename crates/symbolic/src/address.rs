@@ -3,8 +3,8 @@
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
 use branchwise_program::GlobalId;
 use branchwise_program::assumption::catalogue::{
-    EXTERNALS_START_INITIALISED, MAIN_STARTS_THE_PROGRAM, MEMORY_IS_OURS, OPAQUE_POINTERS_HAVE_ONE_TYPE,
-    OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS, WEAK_DEFINITIONS_STAY,
+    EXTERNALS_START_INITIALISED, MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE, OTHER_FILES_START_INITIALISED,
+    POINTERS_TO_STARTS, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
 
@@ -12,6 +12,7 @@ use crate::executor::{Executor, Step, Touchable};
 use crate::inputs::{Content, Instead, Members, ShapeId};
 use crate::memory::{Contents, Origin};
 use crate::path::{AlternativeKind, Fault, FaultKind, PathEnd};
+use crate::registers::{END_OF_REGISTERS, NULL_PAGE};
 use crate::value::{OBJECT_BASE, ObjectId, Pointer, Target, Value, signed};
 
 /// Above this many places, a symbolic index is made concrete, one value a path.
@@ -19,8 +20,6 @@ const MOST_READ_PLACES: usize = 256;
 /// Of an object of plain bytes, whose neighbours often share a value.
 const MOST_TABLE_PLACES: usize = 4096;
 const MOST_WRITTEN_PLACES: usize = 64;
-/// Addresses below this are null plus a member's offset.
-const NULL_PAGE: u64 = 4096;
 
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -37,6 +36,8 @@ pub(crate) enum Spot {
         offset: TermId,
         places: Vec<u64>,
     },
+    /// A number that is the address of no object.
+    Fixed(u64),
 }
 
 impl Executor<'_, '_> {
@@ -307,35 +308,45 @@ impl Executor<'_, '_> {
             Value::Bits(bits) => self.resolve_number(*bits, size, access),
             Value::Undefined => self.fail(FaultKind::UninitialisedRead, "a pointer that was never written"),
             Value::Function(_) => self.fail(FaultKind::InvalidPointer, "access to the code of a function"),
+            // A number that is made of no object's address leads to none.
+            Value::Term(term) if !self.session.looks_at_addresses || self.is_fixed(*term) => {
+                let bits = self.concretise(address, 64)?;
+                self.resolve_number(bits, size, access)
+            }
             Value::Term(_) => self.unsupported("access through a pointer made from a symbolic integer"),
         }
     }
 
     fn resolve_number(&mut self, bits: u64, size: u64, access: Access) -> Step<Spot> {
-        if bits < NULL_PAGE {
-            return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
-        }
         match self.memory.object_at(bits) {
             Some((object, offset)) => self.resolve_pointer(Pointer { object, offset }, size, access),
-            None => {
-                // There may be a register of a device, or memory that another program gave.
-                let fault =
-                    self.fault(FaultKind::InvalidPointer, format!("access to address {bits:#x}, where no object is"));
-                let assumption = Some(MEMORY_IS_OURS.about(&format!("{bits:#x}")));
-                Err(Box::new(PathEnd::Fault(Fault { assumption, ..fault })))
-            }
+            None if bits == 0 => self.fail(FaultKind::NullDereference, "null pointer dereferenced"),
+            None => Ok(Spot::Fixed(bits)),
         }
+    }
+
+    /// Whether a target is null, or an element or member behind it.
+    fn is_null(&self, target: &Target) -> bool {
+        let offset = self.session.terms.as_constant(target.offset);
+        target.object.is_none() && offset.map_or(!self.is_fixed(target.offset), |offset| offset < u128::from(NULL_PAGE))
+    }
+
+    /// Whether a number is the address of a register, whatever the inputs are.
+    fn is_fixed(&self, term: TermId) -> bool {
+        let registers = u128::from(NULL_PAGE)..u128::from(END_OF_REGISTERS);
+        bounds(&self.session.terms, &[], term)
+            .is_some_and(|bounds| registers.contains(&bounds.unsigned.0) && registers.contains(&bounds.unsigned.1))
     }
 
     /// Which of its targets a pointer has; null comes first.
     pub(crate) fn choose_target(&mut self, targets: &[Target]) -> Step<Target> {
-        let (nowhere, objects): (Vec<Target>, Vec<Target>) = targets.iter().partition(|target| target.object.is_none());
+        let (nowhere, somewhere): (Vec<Target>, Vec<Target>) = targets.iter().partition(|target| self.is_null(target));
         for target in nowhere {
             if self.decide_fault(target.guard, FaultKind::NullDereference)? {
                 return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
             }
         }
-        match self.settled_target(&objects)? {
+        match self.settled_target(&somewhere)? {
             Some(target) => Ok(target),
             None => self.fail(FaultKind::NullDereference, "null pointer dereferenced"),
         }
@@ -343,14 +354,15 @@ impl Executor<'_, '_> {
 
     fn resolve_target(&mut self, target: Target, size: u64, access: Access) -> Step<Spot> {
         let Some(object) = target.object else {
-            return self.fail(FaultKind::NullDereference, "null pointer dereferenced");
+            let bits = self.concretise(&Value::Term(target.offset), 64)?;
+            return self.resolve_number(bits, size, access);
         };
         if let Some(offset) = self.session.terms.as_constant(target.offset) {
             return self.resolve_pointer(Pointer { object, offset: offset as u64 }, size, access);
         }
         self.touch(object, access)?;
         // A write at one of several places keeps what stands at the others.
-        self.note_outdated(object, 0, u64::MAX);
+        self.note_outdated(object, 0, u64::MAX)?;
         self.check_symbolic_bounds(object, target.offset, size)?;
         let plain = self.memory.get(object).is_some_and(|object| object.is_plain());
         let most = match access {
@@ -388,7 +400,7 @@ impl Executor<'_, '_> {
             }
         }
         if access == Access::Read {
-            self.note_outdated(pointer.object, pointer.offset, size);
+            self.note_outdated(pointer.object, pointer.offset, size)?;
         }
         Ok(Spot::At(pointer))
     }

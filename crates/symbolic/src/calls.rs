@@ -22,6 +22,7 @@ impl<'p> Executor<'_, 'p> {
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
         self.let_outside_act(callee, &arguments);
         self.note_weak(callee);
+        self.note_library(callee);
         if self.code.functions[callee].is_declaration() {
             return self.call_library(callee, &arguments, &call.outs);
         }

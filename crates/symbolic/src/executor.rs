@@ -17,6 +17,7 @@ use crate::memory::Memory;
 use crate::path::{Alternative, AlternativeKind, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Position};
 use crate::possible::PossibleFaults;
 use crate::probes::Probes;
+use crate::registers::Registers;
 use crate::session::{RunLimits, Session, global_object};
 use crate::streams::Streams;
 use crate::value::{ObjectId, Pointer, Value};
@@ -68,6 +69,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub changes: Vec<Change>,
     /// How often the path has asked for a change.
     pub asked: usize,
+    /// What was done at fixed addresses.
+    pub registers_used: Registers,
     /// The functions that were called before the one under test.
     pub calls: Vec<FunctionId>,
     /// So many calls fewer than the session has.
@@ -156,6 +159,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             stub_calls: BTreeMap::new(),
             changes: Vec::new(),
             asked: 0,
+            registers_used: Registers::default(),
             calls: Vec::new(),
             skipped_calls: 0,
             calling: session.function,
@@ -200,6 +204,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             outputs: self.outputs,
             feeds_taken: self.feeds_taken,
             changes: self.changes,
+            registers: self.registers_used,
             calls: self.calls,
             skipped_calls: self.skipped_calls,
             called_unit: !before_unit,

@@ -1,7 +1,7 @@
 //! Floating-point instructions and the functions of `math.h`: on plain bits at once, on terms otherwise.
 //!
-//! The library's functions set `errno`, which is not modelled: a program that reads it calls `__errno_location`, which
-//! ends the path by name.
+//! The library's functions set `errno`, which is not modelled: a path that reads it behind one ends by name
+//! (`note_library`).
 
 use branchwise_constraints::{FloatOp as TermOp, MathFunction, TermId, float_value};
 use branchwise_program::CodeFunctionId;

@@ -52,7 +52,8 @@ impl Executor<'_, '_> {
     pub(crate) fn called_function(&mut self, pointer: &Value) -> Step<CodeFunctionId> {
         match pointer {
             Value::Function(function) => Ok(*function),
-            Value::Bits(_) => self.fail(FaultKind::NullDereference, "call through a null pointer"),
+            Value::Bits(0) => self.fail(FaultKind::NullDereference, "call through a null pointer"),
+            Value::Bits(address) => self.call_of_register(*address),
             Value::Undefined => {
                 self.fail(FaultKind::UninitialisedRead, "call through a pointer that was never written")
             }
@@ -60,6 +61,9 @@ impl Executor<'_, '_> {
                 let targets = self.memory.targets(*choice).to_vec();
                 let target = self.choose_target(&targets)?;
                 let offset = self.session.terms.as_constant(target.offset).unwrap_or(1) as u64;
+                if target.object.is_none() {
+                    return self.call_of_register(offset);
+                }
                 match target.object.map(|object| self.pointer_or_function(object, offset)) {
                     Some(Value::Function(function)) => Ok(function),
                     _ => self.fail(FaultKind::InvalidPointer, "call through a pointer to data"),

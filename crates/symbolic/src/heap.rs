@@ -47,7 +47,7 @@ impl Executor<'_, '_> {
             return Ok(self.heap_object(&size, 16, Contents::Uninitialised));
         };
         self.touch(old, Access::Read)?;
-        self.note_outdated(old, 0, u64::MAX);
+        self.note_outdated(old, 0, u64::MAX)?;
         let old_size = self.known_size(old)?;
         let moved = self.heap_object(&size, 16, Contents::Uninitialised);
         let Value::Pointer(to) = moved else { return Ok(moved) };

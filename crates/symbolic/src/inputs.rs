@@ -20,6 +20,8 @@ pub struct InputSpace {
     roots: BTreeMap<InputKey, ShapeId>,
     /// By feed and position in its sequence.
     fed: BTreeMap<(FeedId, u32), ShapeId>,
+    /// By address, bytes and the number of the volatile read; without a number, what plain reads find.
+    registers: BTreeMap<(u64, u64, Option<usize>), TermId>,
     /// Names of shapes that may be one object: the pointer to the later one may point to the earlier one.
     pub shared: BTreeSet<(String, String)>,
     /// Those of them of which one may also point behind the last element of the other.
@@ -173,6 +175,16 @@ impl InputSpace {
         self.materialise(terms, map, id, bound);
         self.fed.insert((feed, nth), id);
         id
+    }
+
+    /// What a read at a fixed address gets; made on first use.
+    pub(crate) fn register_for(&mut self, terms: &mut Terms, address: u64, bytes: u64, nth: Option<usize>) -> TermId {
+        let name = match nth {
+            Some(nth) => format!("register {address:#x} #{}", nth + 1),
+            None => format!("memory at {address:#x}"),
+        };
+        let made = self.registers.entry((address, bytes, nth));
+        *made.or_insert_with(|| terms.variable(&name, 8 * bytes as u32))
     }
 
     /// Gives the object its cells if it has none yet. `bound`: elements that its own pointers may point to.

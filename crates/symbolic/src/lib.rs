@@ -28,6 +28,7 @@ mod path;
 mod plain;
 mod possible;
 mod probes;
+mod registers;
 mod requests;
 mod sequence;
 mod session;
@@ -47,6 +48,7 @@ pub use path::{
 };
 pub use possible::{PossibleFault, Undefined};
 pub use probes::Probed;
+pub use registers::{RegisterValue, Registers};
 pub use session::{Prepared, RunLimits, Session};
 pub use streams::{GivenStream, Notation, StreamPiece};
 pub use united::{

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use branchwise_program::assumption::catalogue;
 use branchwise_program::library::readable;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
@@ -73,6 +74,10 @@ impl Executor<'_, '_> {
             ("__bw_allocation_fails", []) => self.allocation_fails().map(Some),
             ("__bw_jumps_back", [state, Value::Bits(bytes)]) => self.jumps_back(state, *bytes).map(Some),
             ("__bw_new_fails", []) => Ok(Some(self.new_fails())),
+            ("__bw_otherwise", [name]) => {
+                let name = self.literal(name);
+                Ok(Some(self.not_otherwise(&name)))
+            }
             ("__bw_allocate", [size, alignment, contents]) => self.allocate(size, alignment, contents).map(Some),
             ("__bw_resize", [object, size]) => self.resize(object, size).map(Some),
             ("__bw_release", [object]) => self.release(object).map(|()| None),
@@ -121,6 +126,14 @@ impl Executor<'_, '_> {
             self.set(*out, value);
         }
         Ok(())
+    }
+
+    /// `__bw_otherwise(name)`: no test does what the assumption of this name excludes.
+    fn not_otherwise(&mut self, name: &str) -> Value {
+        if let Some(known) = catalogue::ALL.iter().find(|known| known.name == name) {
+            self.rest_on(known.assumed());
+        }
+        Value::Bits(0)
     }
 
     /// The compiler calls `terminate` where an exception comes to the end of what must not throw.

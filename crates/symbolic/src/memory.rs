@@ -8,6 +8,7 @@ use branchwise_program::{CodeFunctionId, GlobalId};
 
 use crate::address::Access;
 use crate::inputs::ShapeId;
+use crate::registers::END_OF_REGISTERS;
 use crate::session::Session;
 use crate::value::{Choice, ObjectId, Pointer, Target, Value};
 
@@ -70,8 +71,8 @@ pub(crate) enum Origin {
     Function(CodeFunctionId),
 }
 
-/// Addresses start here: far from null, and no object ends where the next begins.
-const FIRST_ADDRESS: u64 = 0x10_0000;
+/// Addresses start here: far from null and from registers, and no object ends where the next begins.
+const FIRST_ADDRESS: u64 = END_OF_REGISTERS;
 const GAP: u64 = 64;
 /// Functions have addresses that no object has.
 const FIRST_FUNCTION: u128 = 0x7f00_0000_0000;

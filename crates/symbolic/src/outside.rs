@@ -11,9 +11,10 @@ use branchwise_program::CodeFunctionId;
 use branchwise_program::assumption::catalogue::{
     CALLEES_DO_NOT_CALL_BACK, CALLEES_DO_NOT_JUMP, CALLEES_DO_NOT_THROW, CALLEES_KEEP_NO_POINTERS,
     CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST, CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED,
-    RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
+    ERRNO_KEPT_ON_SUCCESS, LIBRARY_AS_HERE, LOCALE_IS_C, RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::assumption::{Assumption, KnownAssumption};
+use branchwise_program::library::otherwise::Errno;
 use branchwise_program::map::Stub;
 
 use crate::executor::{Executor, Step};
@@ -56,6 +57,10 @@ pub(crate) enum Way {
     ConstantPointer,
     /// The program wrote through a pointer that came from it.
     Result,
+    /// It is a function of the library that succeeded, and may change `errno` all the same.
+    Success,
+    /// It is one of `math.h`, which tells errors so.
+    Error,
 }
 
 /// A mark: who may have written, and how.
@@ -70,6 +75,7 @@ impl Way {
             Way::Pointer => CALLEES_WRITE_ONE_LEVEL,
             Way::ConstantPointer => CALLEES_RESPECT_CONST,
             Way::Result => RESULTS_ARE_SEPARATE,
+            Way::Success | Way::Error => ERRNO_KEPT_ON_SUCCESS,
         }
     }
 }
@@ -168,24 +174,56 @@ impl<'p> Executor<'_, 'p> {
         Ok(Value::Bits(0))
     }
 
-    /// A function is called whose definition the linker may replace.
+    /// A function is called whose definition the linker may replace, or choose.
     pub(crate) fn note_weak(&mut self, callee: CodeFunctionId) {
         if self.session.program.is_replaceable(callee) {
-            self.rest_on(WEAK_DEFINITIONS_STAY.about(&self.code.functions[callee].name));
+            let found = &self.code.functions[callee];
+            let known = if found.weak && !found.library { WEAK_DEFINITIONS_STAY } else { LIBRARY_AS_HERE };
+            self.rest_on(known.about(&found.name));
         }
     }
 
     /// The path reads bytes of an object.
-    pub(crate) fn note_outdated(&mut self, object: ObjectId, offset: u64, size: u64) {
+    pub(crate) fn note_outdated(&mut self, object: ObjectId, offset: u64, size: u64) -> Step<()> {
         if self.ask_for_change(object, offset, size) {
-            return;
+            return Ok(());
         }
         let marks: Vec<Mark> = self.memory.outdated(object, offset, size).collect();
         for (callee, way) in marks {
             let shared = &self.session.shared;
-            if let Some(stub) = shared.interfering(callee).or_else(|| shared.of_library(callee)) {
-                self.rest_on(way.assumption().about(stub.subject()));
+            let name = self.code.functions[callee].name.as_str();
+            let subject = shared.interfering(callee).or_else(|| shared.of_library(callee)).map(Stub::subject);
+            match (way, subject) {
+                (Way::Error, _) => return self.unsupported(format!("errno after {name}()")),
+                (Way::Success, _) => self.rest_on(ERRNO_KEPT_ON_SUCCESS.about(name)),
+                (_, Some(subject)) => self.rest_on(way.assumption().about(subject)),
+                (_, None) => {}
             }
+        }
+        Ok(())
+    }
+
+    /// A function of the C library is called by code that is none of its models.
+    pub(crate) fn note_library(&mut self, callee: CodeFunctionId) {
+        let Some(call) = self.session.shared.library_calls.get(&callee).copied() else { return };
+        if self.in_model() {
+            return;
+        }
+        if let Some(known) = call.result {
+            self.rest_on(if known == LOCALE_IS_C {
+                known.assumed()
+            } else {
+                known.about(&self.code.functions[callee].name)
+            });
+        }
+        let way = match call.errno {
+            Errno::AsModelled => return,
+            Errno::MayChange => Way::Success,
+            Errno::TellsErrors => Way::Error,
+        };
+        if let Some((id, _)) = self.code.globals.iter().find(|(_, global)| global.name == ERRNO) {
+            self.memory.outdate(global_object(id), (callee, way));
+            self.memory.forget_change(global_object(id));
         }
     }
 
@@ -287,7 +325,7 @@ impl<'p> Executor<'_, 'p> {
     }
 
     /// Notes that every goal rests on a statement: what happens without it begins in some other function.
-    fn rest_everywhere_on(&mut self, assumption: Assumption) {
+    pub(crate) fn rest_everywhere_on(&mut self, assumption: Assumption) {
         self.notes.caveats.assumed.entry(assumption).or_default().add_everywhere();
     }
 }

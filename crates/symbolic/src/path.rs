@@ -14,6 +14,7 @@ use crate::changes::Change;
 use crate::inputs::ShapeId;
 use crate::possible::PossibleFault;
 use crate::probes::Probed;
+use crate::registers::Registers;
 use crate::streams::{GivenStream, StreamPiece};
 
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub struct Path {
     pub feeds_taken: BTreeMap<FeedId, u32>,
     /// What stubs write beside that.
     pub changes: Vec<Change>,
+    /// What it did at fixed addresses.
+    pub registers: Registers,
     /// The functions that it called before the one under test.
     pub calls: Vec<FunctionId>,
     /// So many calls fewer than the session has.

@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use branchwise_constraints::{Exclusions, Model, TermId, Terms, VariableId};
 use branchwise_program::assumption::{Accepted, KnownAssumption};
-use branchwise_program::code::{Call, Callee, Code, Global, Initializer, Instruction, Operand};
+use branchwise_program::code::{Code, Global, Initializer, Operand};
 use branchwise_program::graph::CodeIndex;
+use branchwise_program::library::otherwise::{LibraryCall, looks_at_errno};
 use branchwise_program::map::{ChangedPlace, Event, Language, Stub};
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
 
@@ -110,6 +111,8 @@ pub struct Prepared<'p> {
     streams: Rc<[(ObjectId, Stream)]>,
     /// The user's code asks for `errno`.
     pub(crate) looks_at_errno: bool,
+    /// Library functions whose calls are more than their models.
+    pub(crate) library_calls: Rc<BTreeMap<CodeFunctionId, LibraryCall>>,
     /// Generated functions that stand for what nobody defines.
     pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
     /// Somebody may jump back to a `setjmp`.
@@ -144,11 +147,12 @@ impl<'p> Prepared<'p> {
             image,
             streams,
             looks_at_errno: looks_at_errno(&program.code),
+            library_calls: Rc::new(program.library_calls()),
             stubs: Rc::new(stubs(program)),
             may_jump: program.may_jump_back(),
             start: program.code.function_named(START),
-            interfering: Rc::new(stubs_where(program, Stub::may_interfere)),
-            of_library: Rc::new(stubs_where(program, |stub| stub.is_of_library() && !stub.may_interfere())),
+            interfering: Rc::new(stubs_where(program, |stub| program.map.may_interfere(stub))),
+            of_library: Rc::new(stubs_where(program, |stub| stub.is_of_library() && !program.map.may_interfere(stub))),
             stub_numbers: Rc::new(stub_numbers(program)),
             accepted: Rc::default(),
             variables: changeable(program).into(),
@@ -313,7 +317,10 @@ impl<'p> Session<'p> {
 
     pub(crate) fn decoded(&mut self, function: CodeFunctionId) -> Rc<Decoded> {
         let mut table = self.shared.decoded.borrow_mut();
-        Rc::clone(table[function].get_or_insert_with(|| Rc::new(Decoded::of(self.program, function))))
+        Rc::clone(
+            table[function]
+                .get_or_insert_with(|| Rc::new(Decoded::with(self.program, &self.shared.library_calls, function))),
+        )
     }
 
     /// A value that nobody wrote: a variable that no test can set. Runs use the same ones in the same order.
@@ -367,15 +374,6 @@ fn map_functions(program: &Program) -> IdVec<CodeFunctionId, Option<FunctionId>>
 
 fn preconditions(code: &Code) -> IdVec<CodeFunctionId, bool> {
     code.functions.values().map(|function| function.name.starts_with(CHECK_PREFIX)).collect()
-}
-
-fn looks_at_errno(code: &Code) -> bool {
-    let asks = |instruction: &Instruction| match instruction {
-        Instruction::Call(Call { callee: Callee::Direct(id), .. }) => code.functions[*id].name == "__errno_location",
-        _ => false,
-    };
-    let users = code.functions.values().filter(|function| !function.library);
-    users.flat_map(|function| function.blocks.values()).any(|block| block.instructions.iter().any(asks))
 }
 
 /// Bytes of a `FILE`, which nobody looks into.

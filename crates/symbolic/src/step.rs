@@ -20,6 +20,12 @@ use crate::value::{Pointer, Value, signed, truncate};
 /// Larger stack objects end the path: no machine has that much stack.
 const LARGEST_STACK_OBJECT: u64 = 64 << 20;
 
+/// Where a copy goes.
+pub(crate) enum Range {
+    Within(Pointer),
+    Fixed(u64),
+}
+
 impl<'p> Executor<'_, 'p> {
     /// Runs what is plain, then one operation that is not.
     pub(crate) fn advance(&mut self) -> Step<()> {
@@ -99,6 +105,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
             Instruction::VariadicStart { list } => self.variadic_start(list)?,
             Instruction::VolatileRead { address, atomic } => self.note_volatile(address, *atomic),
+            Instruction::VolatileWrite { .. } => {}
             Instruction::WeakReference { out, symbol } => self.weak_reference(*out, symbol),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
         }
@@ -234,6 +241,7 @@ impl<'p> Executor<'_, 'p> {
         let value = match self.resolve(&address, size, Access::Read)? {
             Spot::At(pointer) => self.memory.read(self.session, pointer.object, pointer.offset, size),
             Spot::OneOf { object, offset, places } => self.read_one_of(object, offset, &places, size)?,
+            Spot::Fixed(address) => self.read_register(address, size)?,
         };
         Ok(match value {
             Value::Bits(bits) => Value::Bits(truncate(bits, width)),
@@ -262,6 +270,8 @@ impl<'p> Executor<'_, 'p> {
                 let made = object.origin == Origin::Stack || (atomic && object.origin == Origin::Heap);
                 made && self.memory.known_outside(pointer.object).is_none() && !self.is_of_driver(pointer.object)
             }),
+            // Each read there is an input of its own.
+            Value::Bits(_) | Value::Term(_) => !atomic,
             _ => false,
         };
         if !own {
@@ -288,6 +298,7 @@ impl<'p> Executor<'_, 'p> {
         match self.resolve(address, size, Access::Write)? {
             Spot::At(pointer) => self.memory.write(self.session, pointer.object, pointer.offset, size, value),
             Spot::OneOf { object, offset, places } => self.write_one_of(object, offset, &places, size, value)?,
+            Spot::Fixed(address) => self.write_register(address, size, value)?,
         }
         Ok(())
     }
@@ -321,14 +332,15 @@ impl<'p> Executor<'_, 'p> {
     }
 
     /// The place of a whole range; a symbolic start is made concrete.
-    pub(crate) fn range(&mut self, address: &Operand, size: u64, access: Access) -> Step<Pointer> {
+    pub(crate) fn range(&mut self, address: &Operand, size: u64, access: Access) -> Step<Range> {
         let address = self.value(address);
         match self.resolve(&address, size, access)? {
-            Spot::At(pointer) => Ok(pointer),
+            Spot::At(pointer) => Ok(Range::Within(pointer)),
             Spot::OneOf { object, offset, .. } => {
                 let offset = self.concretise(&Value::Term(offset), 64)?;
-                Ok(Pointer { object, offset })
+                Ok(Range::Within(Pointer { object, offset }))
             }
+            Spot::Fixed(address) => Ok(Range::Fixed(address)),
         }
     }
 
@@ -340,9 +352,16 @@ impl<'p> Executor<'_, 'p> {
         }
         let from = self.range(from, size, Access::Read)?;
         let to = self.range(to, size, Access::Write)?;
-        self.memory.copy(self.session, to, from, size);
         self.instructions += size / 8;
-        Ok(())
+        match (to, from) {
+            (Range::Within(to), Range::Within(from)) => {
+                self.memory.copy(self.session, to, from, size);
+                Ok(())
+            }
+            (Range::Within(to), Range::Fixed(from)) => self.read_registers(from, to, size),
+            (Range::Fixed(to), Range::Within(from)) => self.write_registers(to, from, size),
+            (Range::Fixed(_), Range::Fixed(_)) => self.unsupported("a copy between fixed addresses"),
+        }
     }
 
     fn set_memory(&mut self, to: &Operand, byte: &Operand, size: &Operand) -> Step<()> {
@@ -352,7 +371,10 @@ impl<'p> Executor<'_, 'p> {
             return Ok(());
         }
         let byte = self.value(byte);
-        let to = self.range(to, size, Access::Write)?;
+        let to = match self.range(to, size, Access::Write)? {
+            Range::Within(to) => to,
+            Range::Fixed(to) => return self.set_registers(to, byte, size),
+        };
         match byte {
             Value::Bits(bits) => self.memory.set(self.session, to, size, bits as u8),
             value => (0..size).for_each(|at| self.memory.write(self.session, to.object, to.offset + at, 1, value)),

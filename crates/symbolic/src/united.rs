@@ -341,15 +341,21 @@ impl<'p> Uniter<'_, '_, 'p> {
         let code = self.executor.code;
         let instructions = &code.functions[function].blocks[place.block].instructions;
         let end = instructions.len().min(place.end as usize);
-        instructions[place.first as usize..end].iter().any(|instruction| match instruction {
-            Instruction::Call(Call { callee: Callee::Direct(callee), .. }) => code.functions[*callee].is_declaration(),
-            Instruction::Call(_)
-            | Instruction::Input { .. }
-            | Instruction::Feed { .. }
-            | Instruction::Output { .. }
-            | Instruction::VariadicStart { .. } => true,
-            _ => false,
-        })
+        // What follows a volatile read is part of it.
+        let from = (place.first as usize).saturating_sub(1).min(end);
+        let reads = |instruction: &Instruction| matches!(instruction, Instruction::VolatileRead { .. });
+        instructions[from..end].iter().any(reads)
+            || instructions[place.first as usize..end].iter().any(|instruction| match instruction {
+                Instruction::Call(Call { callee: Callee::Direct(callee), .. }) => {
+                    code.functions[*callee].is_declaration()
+                }
+                Instruction::Call(_)
+                | Instruction::Input { .. }
+                | Instruction::Feed { .. }
+                | Instruction::Output { .. }
+                | Instruction::VariadicStart { .. } => true,
+                _ => false,
+            })
     }
 
     fn copy_state(&mut self) -> State<'p> {

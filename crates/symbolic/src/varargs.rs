@@ -7,6 +7,7 @@ use branchwise_program::code::{Call, Operand, Passing};
 use crate::address::Access;
 use crate::executor::{Executor, Step};
 use crate::memory::{Contents, Origin};
+use crate::step::Range;
 use crate::value::{ObjectId, Pointer, Value};
 
 /// Six general registers of 8 bytes, then eight registers for floats of 16 bytes.
@@ -152,7 +153,9 @@ impl Executor<'_, '_> {
     }
 
     fn fill_list(&mut self, list: &Operand, first: Places, saved: ObjectId, stack: ObjectId) -> Step<()> {
-        let to = self.range(list, 24, Access::Write)?;
+        let Range::Within(to) = self.range(list, 24, Access::Write)? else {
+            return self.unsupported("a list of arguments at a fixed address");
+        };
         let pointer = |object, offset| Value::Pointer(Pointer { object, offset });
         let fields = [
             (0, 4, Value::Bits(first.general)),

@@ -29,6 +29,8 @@ pub struct Config {
     pub exclude: Vec<String>,
     functions: BTreeMap<String, FunctionConfig>,
     pub stub_results: BTreeMap<String, ResultDomain>,
+    /// By address.
+    pub registers: BTreeMap<u64, ResultDomain>,
     /// Assumptions that are accepted, and where each is named.
     assume: Vec<(String, String)>,
     /// Functions that run although they act on the world, and where each is named.

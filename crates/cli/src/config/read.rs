@@ -15,7 +15,7 @@ use crate::error::CliError;
 /// Above this, an object costs more than it shows.
 const MOST_ELEMENTS: u64 = 4096;
 
-const TOP_KEYS: [&str; 13] = [
+const TOP_KEYS: [&str; 14] = [
     "time",
     "steps",
     "seed",
@@ -29,6 +29,7 @@ const TOP_KEYS: [&str; 13] = [
     "assume",
     "function",
     "stub",
+    "register",
 ];
 const FUNCTION_KEYS: [&str; 8] = ["skip", "time", "steps", "seed", "strategy", "assume", "inputs", "read"];
 const INPUT_KEYS: [&str; 5] = ["min", "max", "values", "elements", "null"];
@@ -120,10 +121,34 @@ impl Reader<'_> {
                         config.stub_results.insert(name.get_ref().to_string(), domain);
                     }
                 }
+                "register" => {
+                    for (name, register) in self.table(key, value)? {
+                        let address = self.address(name.span().start, name.get_ref())?;
+                        let domain = self.register(name.span().start, name.get_ref(), register)?;
+                        config.registers.insert(address, domain);
+                    }
+                }
                 _ => self.choice(key, value, &mut config.defaults)?,
             }
         }
         Ok(config)
+    }
+
+    /// The address of a register, as C writes it.
+    fn address(&self, at: usize, name: &str) -> Read<u64> {
+        let parsed = match name.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => name.parse(),
+        };
+        parsed.map_err(|_| self.error(at, format!("'{name}' is no address such as 0x40021000")))
+    }
+
+    fn register(&self, at: usize, name: &str, value: &Value<'_>) -> Read<ResultDomain> {
+        let domain = self.stub(at, name, value)?;
+        match domain.ranges.iter().all(|(_, high)| *high < 0) {
+            true => Err(self.error(at, format!("register {name} holds a number without a sign"))),
+            false => Ok(domain),
+        }
     }
 
     fn scope(&self, value: &Value<'_>) -> Read<Scope> {
@@ -235,7 +260,11 @@ impl Reader<'_> {
 
     fn stub(&self, at: usize, name: &str, value: &Value<'_>) -> Read<ResultDomain> {
         let (mut lowest, mut highest, mut values) = (i128::from(i64::MIN), i128::from(u64::MAX), Vec::new());
-        let integer = |number: &Number| number.integer.ok_or_else(|| self.error(at, "a stub's result is an integer"));
+        let integer = |number: &Number| {
+            number
+                .integer
+                .ok_or_else(|| self.error(at, "the results of stubs and the values of registers are integers"))
+        };
         for (key, _, value) in self.entries(self.table(name, value)?, &NUMBER_KEYS)? {
             match key {
                 "min" => lowest = integer(&self.number(key, value)?)?,
@@ -246,7 +275,7 @@ impl Reader<'_> {
         let inside = values.iter().filter(|value| (lowest..=highest).contains(*value)).map(|&value| (value, value));
         let ranges: Vec<(i128, i128)> = if values.is_empty() { vec![(lowest, highest)] } else { inside.collect() };
         if ranges.iter().all(|(low, high)| low > high) {
-            return Err(self.error(at, format!("no value is left for the result of '{name}'")));
+            return Err(self.error(at, format!("no value is left for '{name}'")));
         }
         Ok(ResultDomain { ranges, written: self.written(at) })
     }

@@ -243,6 +243,7 @@ fn named_tests() -> Vec<Trial> {
             an_unknown_outcome_names_where_the_budget_ended
             numbers_that_are_read_are_in_their_domains
             a_stub_with_one_bound_has_all_values_beyond_it
+            registers_hold_what_is_declared
         }
         projects {
             the_number_of_jobs_does_not_show_in_the_result

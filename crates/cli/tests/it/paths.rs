@@ -346,3 +346,13 @@ pub fn a_stub_with_one_bound_has_all_values_beyond_it() {
     let report = run(&files, "unit", &["--path", "4+", "--path", "4-"]);
     assert_eq!((verdict(&report, "4+"), verdict(&report, "4-")), (covered(), covered()));
 }
+
+pub fn registers_hold_what_is_declared() {
+    let unit = "int unit(void) {\n    unsigned n = *(volatile unsigned *)0x40001000;\n    if (n == 7) return 1;\n    \
+                return n == 3;\n}\n";
+    let files = [("unit.c", unit), ("branchwise.toml", "[register.0x40001000]\nvalues = [3, 4]\n")];
+    let report = run(&files, "unit", &["--path", "3+", "--path", "3-"]);
+    assert_eq!((verdict(&report, "3+"), verdict(&report, "3-")), (infeasible("3+"), covered()));
+    let demands = report["functions"][0]["preconditions"].to_string();
+    assert!(demands.contains("register 0x40001000 holds 3 or 4 (branchwise.toml:1:11)"), "{demands}");
+}

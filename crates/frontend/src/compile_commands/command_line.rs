@@ -60,10 +60,10 @@ const VALUE_OPTIONS: &[&str] = &[
 /// Options about output and dependencies whose value is the next word.
 const DROPPED_WITH_VALUE: &[&str] = &["-o", "-MF", "-MT", "-MQ", "-MJ", "-x", "--output", "--serialize-diagnostics"];
 
-/// Options about output, dependencies, optimisation and speed of the build.
+/// Options about output, dependencies and speed of the build.
 const DROPPED: &[&str] = &["-c", "-S", "-E", "-pipe", "--", "-g", "-save-temps", "-fsyntax-only"];
 const DROPPED_PREFIXES: &[&str] =
-    &["-o", "-M", "-Wp,-M", "-O", "--output=", "-save-temps=", "-x", "-g", "-fdiagnostics-", "-fdebug-prefix-map"];
+    &["-o", "-M", "-Wp,-M", "--output=", "-save-temps=", "-x", "-g", "-fdiagnostics-", "-fdebug-prefix-map"];
 
 /// Splits a command as a shell does: blanks, quotes, backslashes.
 pub(super) fn words(command: &str) -> Vec<String> {
@@ -242,7 +242,7 @@ mod tests {
         let options =
             "-Wp,-MD,a.d -MMD -MP -MT x -g3 -O2 -Wall -fPIC -Xclang -load other.o b.c -lm -L lib -isystem../s";
         let options: Vec<String> = options.split(' ').map(String::from).collect();
-        let expected = ["-Wall", "-fPIC", "-Xclang", "-load", "-lm", "-L", "/p/q/lib", "-isystem/p/s"];
+        let expected = ["-O2", "-Wall", "-fPIC", "-Xclang", "-load", "-lm", "-L", "/p/q/lib", "-isystem/p/s"];
         assert_eq!(flags(&options, Path::new("/p/q")), expected);
     }
 }

@@ -119,11 +119,15 @@ impl<'m> FunctionLowering<'_, 'm> {
 
     /// An empty text is a barrier for the compiler: memory stays, and so does what a tied operand hands through.
     fn inline_assembly(&mut self, value: Value<'m>, code: &str, constraints: &str) -> Parts {
+        let in_memory = |marks: &str| constraints.split(',').filter(|one| one.starts_with(marks)).count();
+        let (written, read) = (in_memory("=*"), in_memory("*"));
         let mut constraints = constraints.split(',');
         let in_register = |output: &str| output.starts_with('=') && !output.contains('*');
         let tied = constraints.next().is_some_and(in_register) && constraints.next() == Some("0");
         match value.arguments().as_slice() {
             _ if !code.trim().is_empty() => Err(Unsupported::new("inline assembly")),
+            // What is listed as an output and not as an input may be anything behind it.
+            _ if written > read => Err(Unsupported::new("inline assembly")),
             _ if value.ty().is_void() => Ok(Vec::new()),
             [only] if tied && only.ty() == value.ty() => self.parts(*only),
             _ => Err(Unsupported::new("inline assembly")),

@@ -118,6 +118,11 @@ impl Emitter {
         self.push(Instruction::VolatileRead { address, atomic });
     }
 
+    /// The next store is one to a volatile object.
+    pub fn volatile_write(&mut self, address: Operand) {
+        self.push(Instruction::VolatileWrite { address });
+    }
+
     pub fn load(&mut self, width: Width, address: Operand) -> Operand {
         // Memory is bytes: an odd width is read with its padding bits and cut down.
         let bytes = width.next_multiple_of(8);

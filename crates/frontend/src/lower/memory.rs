@@ -43,10 +43,15 @@ impl<'m> FunctionLowering<'_, 'm> {
     pub fn load(&mut self, value: Value<'m>) -> Parts {
         let shape = self.shape(value)?;
         let address = self.scalar(operand(value, 0)?)?;
-        if value.is_volatile() || value.is_atomic() {
-            self.emit.volatile_read(address, value.is_atomic());
-        }
-        shape.iter().map(|part| self.load_part(part, address)).collect()
+        let watched = value.is_volatile() || value.is_atomic();
+        let read = |part: &Part| {
+            let address = self.part_address(part, address)?;
+            if watched {
+                self.emit.volatile_read(address, value.is_atomic());
+            }
+            Ok(self.emit.load(part.width, address))
+        };
+        shape.iter().map(read).collect()
     }
 
     pub fn store(&mut self, value: Value<'m>) -> Parts {
@@ -54,16 +59,15 @@ impl<'m> FunctionLowering<'_, 'm> {
         let shape = self.shape(source)?;
         let values = self.parts(source)?;
         let address = self.scalar(operand(value, 1)?)?;
+        let volatile = value.is_volatile();
         for (part, value) in shape.iter().zip(values) {
             let address = self.part_address(part, address)?;
+            if volatile {
+                self.emit.volatile_write(address);
+            }
             self.emit.store(part.width, value, address);
         }
         Ok(Vec::new())
-    }
-
-    fn load_part(&mut self, part: &Part, address: Operand) -> Result<Operand, Unsupported> {
-        let address = self.part_address(part, address)?;
-        Ok(self.emit.load(part.width, address))
     }
 
     fn part_address(&mut self, part: &Part, base: Operand) -> Result<Operand, Unsupported> {

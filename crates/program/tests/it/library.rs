@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use branchwise_program::library::cpp::SCOPES;
+use branchwise_program::library::otherwise::{Errno, errno, excluded};
 use branchwise_program::library::{Acts, Facts, Fails, Model, Native, Row, rows};
 use expect_test::expect_file;
 
@@ -34,14 +35,20 @@ function that has no body and no row is a stub, also where a header of the syste
 | | reads | what it tells differs from machine to machine or from run to run |
 | | acts | it may change files, processes, the machine, or what others see of it |
 | may fail | yes, with -1 | then it returns a pointer with all bits set, and it never returns null |
+| otherwise | a name | it may do more than tests bring about; this assumption excludes it, where the program can tell |
+| | `errno` | it tells errors by `errno`, which tests do not follow: a path that looks at it ends |
+
+A function for which the standard does not say what it does to `errno` may change it even where it succeeds. A path that looks at
+`errno` behind such a call rests on `errno-kept-on-success`. Where the file is compiled with `-ffreestanding`, `-fno-builtin`
+or without the standard libraries, all of these are ordinary functions: what rests on a model rests on `library-as-here`.
 
 What C++ has of this kind in its shared library has no model: the path ends at a call, and so does the native run. These are the
 functions whose names begin so, without those of `std::filesystem::path` and `filesystem_error`:
 
 SCOPES
 
-| function | model | native run | facts | world | may fail |
-|---|---|---|---|---|---|
+| function | model | native run | facts | world | may fail | otherwise |
+|---|---|---|---|---|---|---|
 ";
 
 fn words(row: &Row) -> [&'static str; 5] {
@@ -80,6 +87,14 @@ fn words(row: &Row) -> [&'static str; 5] {
     [model, native, facts, world, fails]
 }
 
+/// What the function may do that no test brings about.
+fn otherwise(name: &str) -> String {
+    let tells = (errno(name) == Errno::TellsErrors).then_some("`errno`".to_owned());
+    let names = excluded(name).into_iter().map(|known| format!("`{}`", known.name)).chain(tells);
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { "–".to_owned() } else { names.join(", ") }
+}
+
 #[test]
 fn the_document_lists_every_row() {
     let scope =
@@ -87,7 +102,7 @@ fn the_document_lists_every_row() {
     let scopes: String = SCOPES.iter().map(scope).collect();
     let mut text = BEGINNING.replace("SCOPES\n", &scopes);
     for row in rows() {
-        let _ = writeln!(text, "| `{}` | {} |", row.name, words(row).join(" | "));
+        let _ = writeln!(text, "| `{}` | {} | {} |", row.name, words(row).join(" | "), otherwise(row.name));
     }
     expect_file!["../../../../docs/library.md"].assert_eq(&text);
 }

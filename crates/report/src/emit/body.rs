@@ -61,6 +61,7 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected, dia
     writer.give_to_stubs();
     writer.change_by_stubs();
     writer.give_standard_input();
+    writer.give_registers();
     writer.calls(&calls, test, expected);
     writer.body
 }
@@ -292,6 +293,49 @@ impl Writer<'_> {
             }
         }
         self.body.lines.push(format!("branchwise_standard_input({name}, sizeof {name} - 1);"));
+    }
+
+    /// `const unsigned int register_40021000[2] = {0, 1};` and where these are read.
+    fn give_registers(&mut self) {
+        if self.case.registers.is_empty() {
+            return;
+        }
+        self.body.needs.insert(Need::Registers);
+        self.body.lines.push("branchwise_forget_registers();".to_owned());
+        for register in &self.case.registers {
+            let address = format!("0x{:x}", register.address);
+            if !register.holds.is_empty() {
+                let name =
+                    self.declare_words(&format!("memory_{}", &address[2..]), std::slice::from_ref(&register.holds));
+                self.body.lines.push(format!("branchwise_memory({address}, {name}, sizeof {name});"));
+            }
+            for part in register.parts() {
+                let name = self.declare_words(&format!("register_{}", &address[2..]), part);
+                let count = part.len();
+                self.body
+                    .lines
+                    .push(format!("branchwise_register({address}, {name}, sizeof {name} / {count}, {count});"));
+            }
+            if register.holds.is_empty() && register.reads.is_empty() {
+                self.body.lines.push(format!("branchwise_register({address}, NULL, 1, 0);"));
+            }
+        }
+    }
+
+    /// Declares an array of numbers of one size, and returns its name.
+    fn declare_words(&mut self, wish: &str, values: &[Vec<u8>]) -> String {
+        let name = self.names.fresh(wish);
+        let whole = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        let (kind, width) = match values.first().map_or(0, Vec::len) {
+            2 => ("short", 2),
+            4 => ("int", 4),
+            8 => ("long", 8),
+            _ => ("char", 1),
+        };
+        let words = values.iter().flat_map(|bytes| bytes.chunks(width));
+        let words: Vec<String> = words.map(|word| literal::hexadecimal(whole(word))).collect();
+        self.body.lines.push(format!("const unsigned {kind} {name}[{}] = {{{}}};", words.len(), words.join(", ")));
+        name
     }
 
     fn calls(&mut self, calls: &[Call], test: &Test, expected: Expected) {

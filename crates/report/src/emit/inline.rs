@@ -6,7 +6,7 @@ use branchwise_replay::{Blob, StreamContents, TestCase};
 
 use super::body::made;
 use super::initializer::Initializers;
-use super::literal::lines_of_text;
+use super::literal::{hexadecimal, lines_of_text};
 use crate::values::{Decoder, Value};
 
 /// Longer inputs are cut.
@@ -30,8 +30,22 @@ pub fn input_line(map: &Map, case: &TestCase) -> String {
     if !case.stdin.is_empty() {
         given.push(format!("standard input {}", lines_of_text(&case.stdin).join(" ")));
     }
+    for register in &case.registers {
+        let name = format!("{:#x}", register.address);
+        if !register.holds.is_empty() {
+            given.push(format!("memory at {name} = {}", number_text(&register.holds)));
+        }
+        if !register.reads.is_empty() {
+            let values: Vec<String> = register.reads.iter().map(|value| number_text(value)).collect();
+            given.push(format!("register {name} = {}", values.join(", ")));
+        }
+    }
     let given = if given.is_empty() { String::new() } else { format!(", given {}", given.join("; ")) };
     shortened(calls.join(", then ") + &given)
+}
+
+fn number_text(bytes: &[u8]) -> String {
+    hexadecimal(bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
 fn call_text(map: &Map, case: &TestCase, function: FunctionId, blobs: &[Blob]) -> String {

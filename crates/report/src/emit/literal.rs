@@ -4,6 +4,11 @@ use branchwise_program::types::{Type, TypeKind};
 
 use crate::values::FloatValue;
 
+/// A number without a sign; those that are not small as people write addresses and bits.
+pub fn hexadecimal(value: u64) -> String {
+    if value < 10 { value.to_string() } else { format!("{value:#x}") }
+}
+
 /// An integer of this type as a C expression without side effects.
 pub fn integer(of: &Type, value: i128) -> String {
     match &of.kind {

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use branchwise_replay::REGISTERS;
+
 /// A header without functions, or a helper, in the order in which they are written.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
@@ -20,6 +22,9 @@ pub enum Need {
     Heap,
     StandardInput,
     Stream,
+    /// What [`Need::Registers`] calls where a page is taken.
+    GiveUp,
+    Registers,
     /// `std::istringstream` and the like.
     StringStreams,
 }
@@ -27,7 +32,7 @@ pub enum Need {
 pub type Needs = BTreeSet<Need>;
 
 /// Functions of the C library that [`text`] and the runners call, by the symbols that the linker knows.
-pub const SYMBOLS: [&str; 17] = [
+pub const SYMBOLS: [&str; 20] = [
     "_exit",
     "abort",
     "alarm",
@@ -40,9 +45,12 @@ pub const SYMBOLS: [&str; 17] = [
     "fwrite",
     "malloc",
     "mmap",
+    "mprotect",
+    "munmap",
     "printf",
     "rewind",
     "setvbuf",
+    "sigaction",
     "tmpfile",
     "waitpid",
 ];
@@ -55,6 +63,9 @@ pub fn text(needs: &Needs) -> String {
         |need: &Need| matches!(need, Need::SameBytes | Need::Copy | Need::Heap | Need::StandardInput | Need::Stream);
     if needs.iter().any(uses_size) {
         needs.insert(Need::StandardDefinitions);
+    }
+    if needs.contains(&Need::Registers) {
+        needs.extend([Need::StandardDefinitions, Need::GiveUp]);
     }
     let mut text = if needs.is_empty() { String::new() } else { "\n".to_owned() };
     text.extend(needs.iter().map(|need| provided(*need)));
@@ -76,6 +87,8 @@ fn provided(need: Need) -> &'static str {
         Need::Heap => HEAP,
         Need::StandardInput => STANDARD_INPUT,
         Need::Stream => STREAM,
+        Need::GiveUp => "\nextern void branchwise_give_up(void) __asm__(\"abort\");\n",
+        Need::Registers => REGISTERS,
         Need::StringStreams => "#include <sstream>\n",
     }
 }

@@ -101,6 +101,13 @@ impl Memory {
         }
     }
 
+    /// Who has written last, no test can say.
+    pub(crate) fn forget_change(&mut self, id: ObjectId) {
+        if let Some(object) = self.get_mut(id) {
+            (object.marks.changeable, object.marks.access) = (Vec::new(), None);
+        }
+    }
+
     /// How a test can write all these bytes, which somebody may have written.
     pub(crate) fn access(&self, id: ObjectId, offset: u64, size: u64) -> Option<Rc<Access>> {
         let marks = &self.get(id)?.marks;

@@ -1,12 +1,14 @@
 //! From a function's code to operations on the slots of its frame.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use branchwise_constraints::FastMap;
 use branchwise_program::code::{
     self, Binary, BinaryOp, Block, Callee, Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand, Terminator,
 };
+use branchwise_program::library::otherwise::LibraryCall;
 use branchwise_program::map::{Event, LabelValues};
 use branchwise_program::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
@@ -49,11 +51,22 @@ const NOWHERE: u32 = u32::MAX;
 pub(super) const LONGEST_CHAIN: usize = 8;
 
 impl Decoded {
+    #[cfg(test)]
     pub(crate) fn of(program: &Program, function: CodeFunctionId) -> Self {
+        Decoded::with(program, &BTreeMap::new(), function)
+    }
+
+    /// `library_calls` are the functions whose calls are more than what their code does.
+    pub(crate) fn with(
+        program: &Program,
+        library_calls: &BTreeMap<CodeFunctionId, LibraryCall>,
+        function: CodeFunctionId,
+    ) -> Self {
         let function = &program.code.functions[function];
         let mut decoder = Decoder {
             function,
             program,
+            library_calls,
             uses: fuse::uses(function),
             is_head: function.blocks.ids().map(|_| false).collect(),
             constants: FastMap::default(),
@@ -94,6 +107,7 @@ impl Decoded {
 pub(super) struct Decoder<'f> {
     pub(super) function: &'f Function,
     program: &'f Program,
+    library_calls: &'f BTreeMap<CodeFunctionId, LibraryCall>,
     /// How often each register is read.
     pub(super) uses: IdVec<RegisterId, u32>,
     is_head: IdVec<BlockId, bool>,
@@ -433,6 +447,7 @@ impl<'f> Decoder<'f> {
             || function.variadic
             || self.program.stub(callee).is_some()
             || self.program.is_replaceable(callee)
+            || self.library_calls.contains_key(&callee)
         {
             return None;
         }

@@ -71,6 +71,7 @@ impl Executor<'_, '_> {
         match self.resolve(&address, size, Access::Read)? {
             Spot::At(pointer) => Ok(self.memory.read(self.session, pointer.object, pointer.offset, size)),
             Spot::OneOf { object, offset, places } => self.read_one_of(object, offset, &places, size),
+            Spot::Fixed(address) => self.read_register(address, size),
         }
     }
 
@@ -113,6 +114,7 @@ impl Executor<'_, '_> {
                 let offset = self.concretise(&Value::Term(offset), 64)?;
                 Pointer { object, offset }
             }
+            Spot::Fixed(_) => return self.unsupported("a string at a fixed address"),
         };
         let Some((size, limit)) = self.memory.get(object).map(|found| (found.size, found.symbolic_size)) else {
             return self.unsupported("a string in an object whose lifetime is over");

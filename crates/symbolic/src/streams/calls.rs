@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use branchwise_constraints::{CompareOp, TermId};
-use branchwise_program::assumption::catalogue::NO_FILES;
+use branchwise_program::assumption::catalogue::{INPUT_DOES_NOT_FAIL, INPUT_ENDS_ONCE, NO_FILES, READS_ARE_WHOLE};
 use branchwise_program::library::is_stream_function;
 use branchwise_program::{CodeFunctionId, RegisterId};
 
@@ -94,6 +94,7 @@ impl Executor<'_, '_> {
                 _ => return self.unsupported(format!("'{name}' on an output stream")),
             },
         }
+        self.note_failing_input(name);
         if name == "read" {
             return self.call_read(call);
         }
@@ -113,6 +114,23 @@ impl Executor<'_, '_> {
                 let byte = self.take_byte()?;
                 Ok(self.character_or_end(byte))
             }
+        }
+    }
+
+    /// In tests, standard input ends once and never fails, and `read` gets all that is there.
+    fn note_failing_input(&mut self, name: &str) {
+        if self.input.shape.is_some() {
+            return;
+        }
+        let asks = name.starts_with("feof") || name.starts_with("ferror");
+        if asks || name == "read" || self.input.end_seen {
+            self.rest_on(INPUT_DOES_NOT_FAIL.assumed());
+        }
+        if name == "read" {
+            self.rest_on(READS_ARE_WHOLE.assumed());
+        }
+        if name == "read" && self.input.used {
+            self.rest_on(INPUT_ENDS_ONCE.assumed());
         }
     }
 
@@ -278,6 +296,9 @@ impl Executor<'_, '_> {
 
     /// What else writes or is said to a stream; `None` if it does neither.
     fn call_output(&mut self, name: &str, call: &StreamCall<'_>) -> Step<Option<Value>> {
+        if call.asked && matches!(name, "putchar" | "putchar_unlocked" | "puts") {
+            self.note_failing_standard_stream();
+        }
         Ok(Some(match name {
             "putchar" | "putchar_unlocked" => self.printed_character(call),
             "putc" | "fputc" | "_IO_putc" | "putc_unlocked" | "fputc_unlocked" => {
@@ -305,7 +326,12 @@ impl Executor<'_, '_> {
                 let (stream, object) = self.stream(&call.argument(0))?;
                 let closed = match stream {
                     Stream::Input => return self.unsupported("'fclose' on standard input"),
-                    Stream::Output | Stream::Error => true,
+                    Stream::Output | Stream::Error => {
+                        if call.asked {
+                            self.note_failing_standard_stream();
+                        }
+                        true
+                    }
                     Stream::Given(shape) => {
                         self.select_given(shape, None)?;
                         self.close_given(call.asked)?
@@ -380,6 +406,10 @@ impl Executor<'_, '_> {
     fn put(&mut self, stream: Stream, length: TermId, asked: bool) -> Step<bool> {
         match stream {
             Stream::Given(_) => self.put_to_given(length, asked),
+            _ if asked => {
+                self.note_failing_standard_stream();
+                Ok(true)
+            }
             _ => Ok(true),
         }
     }

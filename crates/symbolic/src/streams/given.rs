@@ -200,9 +200,6 @@ impl Executor<'_, '_> {
 
     /// `ferror`
     pub(super) fn error_was_seen(&mut self) -> Step<bool> {
-        if self.input.shape.is_none() {
-            self.note_failing_standard_stream();
-        }
         self.settle_start()?;
         if self.input.given.direction == Some(Direction::Writing) {
             self.settle_writing()?;

@@ -5,6 +5,7 @@
 //! number leaves open (is there anything behind it?) is decided when the program looks.
 
 use branchwise_constraints::{CompareOp, FloatOp, TermId};
+use branchwise_program::assumption::catalogue::INPUT_ENDS_ONCE;
 
 use crate::executor::{Executor, Step};
 use crate::inputs::ShapeId;
@@ -252,6 +253,9 @@ impl Executor<'_, '_> {
     }
 
     pub(crate) fn forget_end(&mut self) -> Step<()> {
+        if self.input.shape.is_none() {
+            self.rest_on(INPUT_ENDS_ONCE.assumed());
+        }
         self.settle_start()?;
         self.settle_input()?;
         self.input.used = true;

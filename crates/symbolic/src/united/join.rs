@@ -96,9 +96,10 @@ fn are_alike(first: &State<'_>, second: &State<'_>) -> bool {
         });
     let feeds = first.feeds_taken == second.feeds_taken && first.stub_calls == second.stub_calls;
     let feeds = feeds && first.calls == second.calls;
+    let registers = first.registers_used.is_like(&second.registers_used);
     let streams = first.input == second.input && first.wrote_files == second.wrote_files;
     let variadic = first.variable_arguments.is_empty() && second.variable_arguments.is_empty();
-    frames && feeds && streams && variadic && first.registers.len() == second.registers.len()
+    frames && feeds && registers && streams && variadic && first.registers.len() == second.registers.len()
 }
 
 struct Joining<'e, 's, 'p, 'o> {
@@ -184,6 +185,7 @@ impl Joining<'_, '_, '_, '_> {
         for (&what, touched) in &second.touched {
             executor.touched.entry(what).or_default().written |= touched.written;
         }
+        executor.registers_used.join(&second.registers_used);
         executor.notes.caveats.add(&second.notes.caveats);
         executor.instructions = executor.instructions.max(second.instructions);
         executor.asked = executor.asked.max(second.asked);

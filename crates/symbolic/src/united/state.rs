@@ -11,6 +11,7 @@ use crate::frames::Frame;
 use crate::inputs::ShapeId;
 use crate::memory::Memory;
 use crate::path::Notes;
+use crate::registers::Registers;
 use crate::streams::Streams;
 use crate::value::{ObjectId, Value};
 use crate::varargs::VariableArguments;
@@ -41,6 +42,7 @@ pub(super) struct State<'p> {
     pub feeds_taken: BTreeMap<FeedId, u32>,
     pub stub_calls: BTreeMap<usize, u32>,
     pub asked: usize,
+    pub registers_used: Registers,
     pub calls: Vec<FunctionId>,
     pub input: Streams,
     pub opened: Vec<ObjectId>,
@@ -75,6 +77,7 @@ impl<'p> Executor<'_, 'p> {
             feeds_taken: std::mem::take(&mut self.feeds_taken),
             stub_calls: std::mem::take(&mut self.stub_calls),
             asked: self.asked,
+            registers_used: std::mem::take(&mut self.registers_used),
             calls: std::mem::take(&mut self.calls),
             input: std::mem::take(&mut self.input),
             opened: std::mem::take(&mut self.opened),
@@ -109,6 +112,7 @@ impl<'p> Executor<'_, 'p> {
         self.feeds_taken = state.feeds_taken;
         self.stub_calls = state.stub_calls;
         self.asked = state.asked;
+        self.registers_used = state.registers_used;
         self.calls = state.calls;
         self.input = state.input;
         self.opened = state.opened;
