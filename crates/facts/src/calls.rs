@@ -3,7 +3,7 @@
 use branchwise_program::CodeFunctionId;
 use branchwise_program::code::{Call, Callee, Operand};
 use branchwise_program::library::otherwise::Errno;
-use branchwise_program::library::{is_stream_function, jumps};
+use branchwise_program::library::{acquires, is_stream_function, jumps, releases};
 use branchwise_program::map::FeedOrigin;
 
 use crate::interpreter::{Arguments, Found, Run, Stop, all_variables};
@@ -132,6 +132,7 @@ impl Run<'_, '_> {
             state.memory.escape(self.code, &all_variables(self.code));
             return Ok(vec![self.unknown_call(call, &arguments.values, state)]);
         }
+        self.synchronise_at(stub.map_or(&callee.name, |stub| &stub.name), &mut state);
         if interferes {
             self.let_outside_act(&arguments.values, &mut state);
         } else if of_library {
@@ -168,6 +169,27 @@ impl Run<'_, '_> {
         state.memory.havoc(self.code);
         self.interpreter.interrupt_here(&state.memory);
         state.memory = self.interpreter.after_calls_from_outside(&state.memory);
+    }
+
+    /// A call of a function that waits for other threads, or lets them go on: what they wrote meanwhile is to be seen then.
+    fn synchronise_at(&mut self, name: &str, state: &mut State) {
+        state.memory.released |= releases(name);
+        if acquires(name) && state.memory.released {
+            self.let_outside_act(&[], state);
+        }
+    }
+
+    /// An atomic operation: what other threads wrote before theirs is to be seen now. Nobody shares an object that only this
+    /// function knows.
+    pub(crate) fn synchronise(&mut self, state: &mut State, address: &Operand) {
+        let address = self.value(state, address, 64);
+        let memory = &state.memory;
+        let is_own = |object: &ObjectId| matches!(object, ObjectId::Stack(..)) && !memory.has_escaped(*object);
+        if !address.targets.unknown && !address.targets.known.is_empty() && address.targets.known.keys().all(is_own) {
+            return;
+        }
+        state.forget_all_mirrors();
+        self.let_outside_act(&[], state);
     }
 
     /// A function that is not known: beside what an unknown call does, it may call the unit.
@@ -253,6 +275,10 @@ impl Run<'_, '_> {
             _ => {
                 let closed = &self.interpreter.program.map.closed_functions;
                 match !jumps(name) && (is_stream_function(name) || closed.contains(name)) {
+                    true if acquires(name) || releases(name) => {
+                        self.synchronise_at(name, &mut state);
+                        Ok(vec![self.unknown_call(call, arguments, state)])
+                    }
                     true => Ok(vec![self.unknown_call(call, arguments, state)]),
                     false => Err(Stop::Unsupported),
                 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use branchwise_program::CodeFunctionId;
 use branchwise_program::code::Code;
+use branchwise_program::padding::Padding;
 
 use crate::contents::Contents;
 use crate::number::Number;
@@ -17,6 +18,8 @@ pub(crate) struct Memory {
     objects: Rc<BTreeMap<ObjectId, Rc<Contents>>>,
     /// Objects that pointers may point to which are not followed. Whatever such an object points to is one of them.
     escaped: Rc<BTreeSet<ObjectId>>,
+    /// Other threads may have gone on since the call began.
+    pub released: bool,
 }
 
 impl Memory {
@@ -64,7 +67,12 @@ impl Memory {
         for (object, offset) in &address.targets.known {
             match (object, self.contents(code, *object)) {
                 (ObjectId::Function(_), _) => {}
-                (_, Some(contents)) => contents.load(code, offset, size).into_iter().for_each(&mut add),
+                (_, Some(contents)) => {
+                    contents.load(code, offset, size).into_iter().for_each(&mut add);
+                    if may_be_padding(code, *object, offset, size) {
+                        add(Value::any(8 * size as u32));
+                    }
+                }
                 (_, None) => add(Value::any(8 * size as u32)),
             }
         }
@@ -234,7 +242,8 @@ impl Memory {
             };
             Some((object, contents))
         });
-        let mut memory = Memory { objects: Rc::new(merged.collect()), escaped: Rc::clone(&self.escaped) };
+        let (objects, escaped) = (Rc::new(merged.collect()), Rc::clone(&self.escaped));
+        let mut memory = Memory { objects, escaped, released: self.released || other.released };
         if self.escaped != other.escaped {
             memory.escaped = Rc::new(self.escaped.union(&other.escaped).copied().collect());
             memory.escape_again(code);
@@ -249,6 +258,32 @@ impl Memory {
             if let Some(contents) = self.contents(code, *object) {
                 self.escape(code, &contents.targets(code));
             }
+        }
+    }
+}
+
+/// The bytes of an object that belong to no member.
+pub(crate) fn padding(code: &Code, object: ObjectId) -> Option<&Padding> {
+    let padding = match object {
+        ObjectId::Global(id) => Some(&code.globals[id].padding),
+        ObjectId::Stack(function, register) => code.functions[function].padding.get(&register),
+        ObjectId::Function(_) => None,
+    };
+    padding.filter(|padding| !padding.is_empty())
+}
+
+/// Whether an access may see nothing but padding, which may hold anything.
+fn may_be_padding(code: &Code, object: ObjectId, offset: &Number, size: u64) -> bool {
+    let Some(padding) = padding(code, object) else { return false };
+    let (modulus, rest) = offset.congruence();
+    match offset.as_constant() {
+        Some(at) => padding.covers(at, size),
+        None if modulus > 0 && modulus.is_multiple_of(padding.period()) => padding.covers(rest, size),
+        None => {
+            let (low, high) = offset.unsigned_bounds();
+            let step = modulus.max(1);
+            let places = low..=high.min(low.saturating_add(padding.period().saturating_mul(step)));
+            places.step_by(step as usize).any(|at| padding.covers(at, size))
         }
     }
 }

@@ -1,15 +1,15 @@
 //! What the instructions of a block make of states.
 
 use branchwise_program::code::{
-    Address, BinaryOp, Block, Cast, CastOp, Compare, CompareOp, Edge, Float, FloatOp, Instruction, Operand, Terminator,
-    Width,
+    Address, BinaryOp, Block, Cast, CastOp, Changes, Compare, CompareOp, Edge, Float, FloatOp, Instruction, Operand,
+    Terminator, Width,
 };
 use branchwise_program::map::{Event, LabelValues};
 use branchwise_program::{BlockId, MarkerId, RegisterId};
 
 use crate::contents::Contents;
 use crate::interpreter::{Exit, Found, Run, Stop};
-use crate::memory::points_elsewhere;
+use crate::memory::{padding, points_elsewhere};
 use crate::number::Number;
 use crate::observed::Compared;
 use crate::state::{Place, State};
@@ -117,6 +117,10 @@ impl Run<'_, '_> {
                 }
                 Instruction::StackObject { out, size, count, .. } => {
                     self.stack_object(&mut state, *out, *size, count, id);
+                    after.push(state);
+                }
+                Instruction::VolatileRead { address, by } if *by != Changes::Hardware => {
+                    self.synchronise(&mut state, address);
                     after.push(state);
                 }
                 other => {
@@ -351,6 +355,10 @@ impl Run<'_, '_> {
         let (Some(target), Some(source)) = (memory.contents(self.code, to), memory.contents(self.code, from)) else {
             return false;
         };
+        let loses_padding = padding(self.code, from).is_some_and(|padding| padding.touches(start, size));
+        if loses_padding && padding(self.code, to).is_none() {
+            return false;
+        }
         let mut target = Contents::clone(&target);
         if !target.copy(self.code, at, &source, start, size) {
             return false;

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use branchwise_program::map::{
-    CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, NoDriver, Parameter, THROW, Variable,
+    CAST, DecisionKind, Function, Input, InputOrigin, Language, Map, NEW, NoDriver, Parameter, THROW, UnorderedCalls,
+    Variable,
 };
 use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
 use clang_sys::CXCursor_FunctionDecl;
 
+use crate::aliasing::aliasing;
 use crate::assembly;
 use crate::callees::Callees;
 use crate::cfg::{Builder, Flow, never_returns};
@@ -38,10 +40,12 @@ use crate::plan::{Plan, Shared, plan};
 use crate::preconditions::{self, Checks};
 use crate::preprocess::{calls_of_own, clean_flags, coverage_dump, freestanding, preprocess, preprocess_from};
 use crate::probes;
+use crate::replaceable::{inline_functions, is_interposable};
 use crate::stubs::{self, Undefined, Written};
 use crate::syntax::{SyntaxId, SyntaxTree};
 use crate::taken_for::TakenFor;
 use crate::unmarked::Unmarked;
+use crate::unsequenced;
 use crate::usage::{Given, UsableConstructors, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
@@ -633,6 +637,12 @@ impl<'u> UnitBuilder<'_, 'u> {
         };
         let driver = text.as_ref().map(|_| drivers::driver_name(number.0)).map_err(NoDriver::clone);
         self.drivers.push(text.unwrap_or_default());
+        let pairs = unsequenced::pairs(function).into_iter();
+        self.map.unordered_calls.extend(pairs.map(|pair| UnorderedCalls {
+            function: number,
+            symbols: pair.symbols,
+            text: pair.text,
+        }));
         let type_id = self.types.id(function.clang_type());
         if can_be_pointed_to(function, &name) {
             self.types.functions.insert(name.clone(), type_id);
@@ -802,6 +812,9 @@ impl<'u> UnitBuilder<'_, 'u> {
         self.map.closed_functions = closed_functions(&self.map);
         self.map.opens_files = job.language == Language::Cpp && job.preprocessed.contains("class basic_filebuf");
         self.map.nameable_classes = observers::nameable(self.classes);
+        self.map.inline_functions = inline_functions(job.language, &job.flags, self.declarations);
+        self.map.is_interposable = is_interposable(&job.flags);
+        self.map.aliasing = aliasing(job.language, &job.flags, &job.preprocessed);
         self.types.name_unnamed(self.declarations);
         self.map.files = self.files.table;
         self.map.types = self.types.table;

@@ -3,6 +3,7 @@
 //! Nothing outside this crate names clang. The map says what llvm-cov will count because clang's own coverage mapping
 //! is asked; see `coverage`.
 
+mod aliasing;
 mod allocations;
 mod analyse;
 mod assembly;
@@ -39,12 +40,14 @@ mod plan;
 mod preconditions;
 mod preprocess;
 mod probes;
+mod replaceable;
 mod signatures;
 mod stubs;
 mod syntax;
 mod taken_for;
 mod toolchain;
 mod unmarked;
+mod unsequenced;
 mod usage;
 mod worker;
 

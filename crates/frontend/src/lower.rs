@@ -24,6 +24,7 @@ mod linking;
 mod llvm;
 mod memory;
 mod module;
+mod padding;
 mod passes;
 mod shape;
 mod startup;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use branchwise_goals::{GoalId, Ledger, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
 use branchwise_replay::{Harness, NativeEnd, Observation, ReplayError, Sanitizers, TestCase};
-use branchwise_symbolic::{Path, PathEnd, Prepared, Session, Undefined};
+use branchwise_symbolic::{Path, PathEnd, Prepared, Session, Sharing, Undefined};
 
 use crate::case::test_case;
 use crate::deadline::Deadline;
@@ -87,13 +87,13 @@ pub(crate) struct Plan {
     /// The inputs of earlier tests.
     pub earlier: Vec<Named>,
     /// Names of inputs that may share objects.
-    pub shared: BTreeSet<(String, String)>,
+    pub shared: Sharing,
 }
 
 impl Plan {
     /// So many executions with random inputs alone.
     pub(crate) fn of_executions(count: u64) -> Self {
-        let (earlier, shared) = (Vec::new(), BTreeSet::new());
+        let (earlier, shared) = (Vec::new(), Sharing::default());
         Plan { extent: Extent::Executions(count), deadline: Deadline::none(), earlier, shared }
     }
 }
@@ -164,7 +164,7 @@ impl<'a> Attack<'_, 'a> {
 
     fn session(&self, calls: u32) -> Option<Session<'a>> {
         let mut session = self.prepared.session(self.function, POINTER_ELEMENTS)?.with_calls_before(calls);
-        session.inputs.shared = self.plan.shared.clone();
+        session.inputs.sharing = self.plan.shared.clone();
         (session.object_calls, session.undefined) = (calls, self.undefined);
         Some(session)
     }

@@ -136,7 +136,8 @@ impl Builder<'_, '_> {
             return None;
         }
         let Some(instead) = shape.instead.iter().find(|instead| self.value(instead.chosen) == 1) else {
-            return Some((self.object(id), 0));
+            let before = shape.before.map_or(0, |(_, before)| self.value(before) as u64);
+            return Some((self.object(id), before * shape.element_size));
         };
         let offset = instead.members.as_ref().and_then(|members| {
             let number = self.value(members.number) as usize;
@@ -163,7 +164,9 @@ impl Builder<'_, '_> {
         if let Some(&index) = self.placed.get(&id) {
             return index;
         }
-        let count = shape.extra_elements.map_or(shape.capacity, |extra| shape.least + self.value(extra) as u64);
+        let before = shape.before.map_or(0, |(_, before)| self.value(before) as u64);
+        let count =
+            shape.extra_elements.map_or(shape.capacity, |extra| shape.least + before + self.value(extra) as u64);
         let index = self.objects.len();
         self.placed.insert(id, index);
         if self.session.program.map.types[shape.element].kind == TypeKind::Stream {

@@ -261,7 +261,7 @@ impl Replayed {
     /// where a path asks for it, the prediction is a guess.
     pub(crate) fn disagreement(&self) -> Option<String> {
         let comparison = Comparison { predicted: &self.attempt.path, native: &self.observation };
-        match self.attempt.path.notes.caveats.looks_at_addresses {
+        match self.attempt.path.notes.caveats.is_guess() {
             true => comparison.map_disagreement(),
             false => comparison.disagreement(),
         }

@@ -1,6 +1,6 @@
 //! One function: explore in rounds, replay, minimise, conclude.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError, TestCase};
 use branchwise_search::Routes;
-use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared, Undefined};
+use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared, Sharing, Undefined};
 
 use crate::attack::{Attack, Extent, Plan, targets};
 use crate::conclude::UnitReport;
@@ -40,16 +40,10 @@ mod defined;
 
 use defined::{SHARE_AT_FIRST, SHARE_AT_LAST};
 
-/// Names of two inputs that may be one object.
-type SharedPair = (String, String);
-
 /// Of what is left, what a proof by induction may take, and what the first round may take where one will be tried: what inputs
 /// are found easily for is found by then.
 const SHARE_OF_INDUCTION: f64 = 0.9;
 const FIRST_SHARE_BEFORE_INDUCTION: f64 = 0.1;
-
-/// More pairs would make too many cases.
-const MOST_SHARED: usize = 16;
 
 /// A program under test, as all threads see it.
 pub struct Subject<'a> {
@@ -327,11 +321,14 @@ impl<'a> Unit<'_, 'a> {
     }
 
     /// Names of inputs that may share objects, unless the user says that they do not.
-    fn may_share(&self, rounds: &[Limitations]) -> BTreeSet<SharedPair> {
-        match self.place.subject.settings.accepted.accepts_all(INPUTS_DO_NOT_OVERLAP) {
-            true => BTreeSet::new(),
-            false => rounds.iter().flat_map(|round| &round.caveats.could_share).take(MOST_SHARED).cloned().collect(),
+    fn may_share(&self, rounds: &[Limitations]) -> Sharing {
+        let mut sharing = Sharing::default();
+        if !self.place.subject.settings.accepted.accepts_all(INPUTS_DO_NOT_OVERLAP) {
+            for round in rounds {
+                sharing.grow(&round.caveats.could);
+            }
         }
+        sharing
     }
 
     /// From one host after the other, each with its part of the time, until everything is reached.
@@ -381,13 +378,13 @@ impl<'a> Unit<'_, 'a> {
         let mut bounds = Bounds::FIRST;
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         let mut proved: Option<Proved> = None;
-        let (mut shared, mut compared) = (BTreeSet::new(), BTreeSet::new());
+        let mut sharing = Sharing::default();
         let mut faults = FaultRecord::default();
         let can_prove = !settings.strategy.is_path_by_path() && !self.is_hosted() && !self.makes_objects();
         let induces = can_prove && applies(subject.program, self.function);
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
-            (session.inputs.shared, session.inputs.compared) = (shared.clone(), compared.clone());
+            session.inputs.sharing = sharing.clone();
             (session.object_calls, session.undefined) = (bounds.object_calls, settings.undefined);
             let before_proof = induces && rounds.is_empty();
             let share = if before_proof { FIRST_SHARE_BEFORE_INDUCTION } else { round_share(&budget) };
@@ -407,8 +404,8 @@ impl<'a> Unit<'_, 'a> {
                 true => bounds,
                 false => larger(bounds, &limitations, exploration.state_has_writers()),
             };
-            let more = more_shared(&shared, &limitations.caveats.could_share);
-            let more_compared = more_shared(&compared, &limitations.caveats.compared);
+            let tried = sharing.clone();
+            let shares_more = sharing.grow(&limitations.caveats.could);
             let stopped = limitations.interrupted || limitations.out_of_memory;
             rounds.push(limitations);
             // What one host cannot reach another may.
@@ -424,15 +421,13 @@ impl<'a> Unit<'_, 'a> {
             }
             if rounds.len() == 1 && ledger.open() > 0 && !stopped {
                 let found = Found { counters, faults: &mut faults };
-                self.look_for_defined(ledger, (&means, &shared), found, &mut attempts, (&mut budget, SHARE_AT_FIRST));
+                self.look_for_defined(ledger, (&means, &tried), found, &mut attempts, (&mut budget, SHARE_AT_FIRST));
             }
-            let same = next == bounds && more.is_empty() && more_compared.is_empty() && !before_proof;
+            let same = next == bounds && !shares_more && !before_proof;
             if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
                 break;
             }
             bounds = next;
-            shared.extend(more);
-            compared.extend(more_compared);
         }
         if ledger.open() > 0 && rounds.iter().all(|round| !round.is_finished()) && !budget.interrupted() {
             let found = Found { counters, faults: &mut faults };
@@ -444,7 +439,7 @@ impl<'a> Unit<'_, 'a> {
         }
         if !budget.interrupted() {
             let found = Found { counters, faults: &mut faults };
-            self.look_for_defined(ledger, (&means, &shared), found, &mut attempts, (&mut budget, SHARE_AT_LAST));
+            self.look_for_defined(ledger, (&means, &sharing), found, &mut attempts, (&mut budget, SHARE_AT_LAST));
         }
         counters.fault_queries = faults.queries();
         Explored { attempts, rounds, proved: proved.unwrap_or_default() }
@@ -603,7 +598,9 @@ impl<'a> Unit<'_, 'a> {
         let Subject { program, routes, settings, .. } = self.place.subject;
         let accepted = &settings.accepted;
         let exceptions_matter = self.place.prepared.reacts_to_exceptions();
-        Judge { program, routes, function: self.function, rounds, counters, closest, accepted, exceptions_matter }
+        let order_of_calls = OnceCell::new();
+        let function = self.function;
+        Judge { program, routes, function, rounds, counters, closest, accepted, order_of_calls, exceptions_matter }
     }
 
     fn report(
@@ -695,14 +692,6 @@ fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) ->
     let grown = if limitations.is_cut() || caveats.cut_containers { bounds.grown() } else { bounds };
     let grown = if caveats.cut_calls { grown.with_more_object_calls() } else { grown };
     if limitations.caveats.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
-}
-
-/// The pairs of inputs that the next round lets share objects, those that are reached through the fewest pointers first.
-fn more_shared(shared: &BTreeSet<SharedPair>, could_share: &BTreeSet<SharedPair>) -> Vec<SharedPair> {
-    let mut more: Vec<SharedPair> = could_share.difference(shared).cloned().collect();
-    more.sort_by_key(|pair| (pair.0.len() + pair.1.len(), pair.clone()));
-    more.truncate(MOST_SHARED.saturating_sub(shared.len()));
-    more
 }
 
 /// A round that is not over by then was cut by its bounds too: it gets half of what is left. Along decision graphs a quarter,

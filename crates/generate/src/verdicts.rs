@@ -1,5 +1,6 @@
 //! What follows for a goal that no test reached.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -28,6 +29,8 @@ pub(crate) struct Judge<'a> {
     pub closest: Option<TestId>,
     /// The assumptions that the user accepts.
     pub accepted: &'a Accepted,
+    /// Filled when it is first asked for.
+    pub order_of_calls: OnceCell<Vec<Assumption>>,
     /// Outcomes can be taken, or the program goes on otherwise, because of an exception.
     pub exceptions_matter: bool,
 }
@@ -72,6 +75,7 @@ impl Judge<'_> {
             self.after_round(round, &obstacles, &may_follow)
         });
         let verdict = self.strongest(verdicts).resting_on(&[], &self.after_return(goal));
+        let verdict = verdict.resting_on(&[], self.order_of_calls());
         // Of what other functions do, the user asks how it is seen from this one.
         match goal.function == self.function {
             true => verdict,
@@ -133,6 +137,7 @@ impl Judge<'_> {
         let evidence = Evidence { proof, ..self.evidence(&Limitations::default(), &[], &|_| true) };
         Verdict::excluded(evidence, Vec::new())
             .resting_on(&[], &self.of_facts())
+            .resting_on(&[], self.order_of_calls())
             .resting_on(&[], &self.after_return(goal))
     }
 
@@ -146,6 +151,14 @@ impl Judge<'_> {
         let throwing = map.stubs.iter().filter(|stub| self.exceptions_matter && map.may_interfere(stub));
         let quiet = throwing.map(|stub| catalogue::CALLEES_DO_NOT_THROW.about(stub.subject()));
         succeeds.into_iter().chain(quiet).map(|assumption| self.accepted.judged(assumption)).collect()
+    }
+
+    /// Where calls in one expression see what others of it do, this compiler chose the order.
+    fn order_of_calls(&self) -> &[Assumption] {
+        self.order_of_calls.get_or_init(|| {
+            let pairs = self.program.order_of_calls_in(self.function).into_iter();
+            pairs.map(|pair| self.accepted.judged(catalogue::EVALUATION_ORDER_AS_HERE.about(pair))).collect()
+        })
     }
 
     /// The assumption of a goal in code that may run when the tested call is over: handlers that the program registers, and

@@ -103,6 +103,10 @@ pub mod catalogue {
             "no earlier call was left half-way, in {}, by a jump, an exception or the end of its thread";
         WEAK_DEFINITIONS_STAY = "weak-definitions-stay", Some(Hosted),
             "the linker takes this definition of {}, which is weak";
+        INLINE_DEFINITIONS_AGREE = "inline-definitions-agree", Some(Hosted),
+            "the definition of {} that another file has does the same as the inline one here";
+        NO_INTERPOSITION = "no-interposition", Some(Hosted),
+            "no other library replaces {} when the program is loaded";
         WEAK_REFERENCES_RESOLVE = "weak-references-resolve", None,
             "some file defines {}, which is declared weak";
         CALLEES_DO_NOT_THROW = "callees-do-not-throw", Some(QuietCallees),
@@ -114,9 +118,21 @@ pub mod catalogue {
         MEMORY_IS_OURS = "memory-is-ours", None,
             "there is nothing at address {}: no register of a device, no memory that others share";
         ONE_THREAD = "one-thread", None,
-            "no other thread and no signal handler changes what atomic operations work on";
+            "no other thread changes what the program reads: atomic objects, and others behind a lock or a join";
+        NO_SIGNALS = "no-signals", None,
+            "no signal handler runs between two accesses of the test to an atomic or volatile object";
+        NO_SPURIOUS_FAILURE = "no-spurious-failure", None,
+            "a weak compare-and-exchange fails only where the values differ, and trying a lock only where it is held";
         VOLATILE_HOLDS = "volatile-holds", None,
             "a volatile object keeps its value between two accesses of the test";
+        PADDING_IS_KEPT = "padding-is-kept", None,
+            "bytes between the members of a structure hold what was written or copied there last";
+        OBJECTS_NOT_ADJACENT = "objects-not-adjacent", None,
+            "no object begins where another ends: {}";
+        CONSTANTS_ARE_SEPARATE = "constants-are-separate", None,
+            "no two string literals share bytes: {}";
+        EVALUATION_ORDER_AS_HERE = "evaluation-order-as-here", None,
+            "calls in one expression run in the order that this compiler chose: {}";
         POINTERS_TO_STARTS = "pointers-to-starts", None,
             "'{}' points to the first element of an array, with nothing before it";
         INPUTS_DO_NOT_OVERLAP = "inputs-do-not-overlap", None,

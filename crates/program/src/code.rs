@@ -4,10 +4,11 @@
 //! and vectors are flattened into several registers. Address computations are folded to base + Σ index·scale +
 //! constant, and phis are copies on edges. Arithmetic wraps; the `no_signed_wrap` flag remembers where C forbids it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::padding::Padding;
 use crate::{BlockId, CodeFunctionId, FeedId, GlobalId, IdVec, MarkerId, ProbeId, RegisterId};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,6 +33,8 @@ pub struct Function {
     pub library: bool,
     /// The linker may take another definition, or none where only a declaration stands.
     pub weak: bool,
+    /// Of its stack objects, where they have any.
+    pub padding: BTreeMap<RegisterId, Padding>,
     /// Empty for a declaration; otherwise block 0 is the entry.
     pub blocks: IdVec<BlockId, Block>,
 }
@@ -49,6 +52,17 @@ impl Function {
             _ => None,
         })
     }
+}
+
+/// Who may change an object between two reads of it.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Changes {
+    /// The hardware: the access is volatile.
+    Hardware,
+    /// Other threads: the access is atomic.
+    Threads,
+    /// The same, and the operation may fail for no reason.
+    ThreadsOrChance,
 }
 
 /// Bits.
@@ -183,8 +197,7 @@ pub enum Instruction {
     /// The next load reads a volatile object at this address: outside the program's own data it may change by itself.
     VolatileRead {
         address: Operand,
-        /// Not the hardware but other threads may change it: the access is atomic.
-        atomic: bool,
+        by: Changes,
     },
     /// The next store writes a volatile object at this address.
     VolatileWrite {
@@ -569,6 +582,7 @@ pub struct Global {
     pub elsewhere: bool,
     /// The linker may take another definition.
     pub weak: bool,
+    pub padding: Padding,
     /// `None` for a declaration whose value comes from elsewhere.
     pub initializer: Option<Initializer>,
 }

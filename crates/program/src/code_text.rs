@@ -10,7 +10,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::code::{
-    Address, Binary, BinaryOp, Call, Callee, Cast, CastOp, Code, Compare, CompareOp, Edge, Float, FloatOp,
+    Address, Binary, BinaryOp, Call, Callee, Cast, CastOp, Changes, Code, Compare, CompareOp, Edge, Float, FloatOp,
     FloatPredicate, Function, Global, Instruction, Location, Operand, Terminator,
 };
 use crate::{CodeFunctionId, GlobalId};
@@ -186,8 +186,13 @@ impl Display for Named<'_, &Instruction> {
                 write!(f, "output {index} at {} size {size}", name(address))
             }
             Instruction::VariadicStart { list } => write!(f, "variadic_start {}", name(list)),
-            Instruction::VolatileRead { address, atomic } => {
-                write!(f, "{} {}", if *atomic { "atomic" } else { "volatile" }, name(address))
+            Instruction::VolatileRead { address, by } => {
+                let word = match by {
+                    Changes::Hardware => "volatile",
+                    Changes::Threads => "atomic",
+                    Changes::ThreadsOrChance => "atomic weak",
+                };
+                write!(f, "{word} {}", name(address))
             }
             Instruction::VolatileWrite { address } => write!(f, "volatile write {}", name(address)),
             Instruction::WeakReference { out, symbol } => write!(f, "{out} = weak {}", name(symbol)),

@@ -5,19 +5,24 @@
 //! This crate knows nothing of clang, solvers, processes or output formats. A [`Program`] is verified once by
 //! [`verify`] and immutable afterwards.
 
+pub mod aliasing;
 pub mod assumption;
 pub mod code;
 mod code_text;
+pub mod effects;
 pub mod graph;
 pub mod hierarchy;
 mod ids;
 pub mod library;
 pub mod map;
+pub mod padding;
 mod stored;
 pub mod types;
 mod unwinding;
 pub mod usage;
 mod verify;
+
+use std::collections::BTreeSet;
 
 pub use ids::*;
 pub use verify::{VerifyError, verify};
@@ -45,8 +50,33 @@ impl Program {
     pub fn is_replaceable(&self, function: CodeFunctionId) -> bool {
         let found = &self.code.functions[function];
         let is_model = found.library || found.is_declaration();
-        found.weak && !found.library && self.stub(function).is_none()
+        let other = found.weak || self.map.inline_functions.contains(&found.name);
+        other && !found.library && self.stub(function).is_none()
             || is_model && self.map.freestanding.has(&found.name)
+    }
+
+    /// Returns how reports name the pairs of calls whose order only this compiler chose, where the order can matter to what a
+    /// function does.
+    pub fn order_of_calls_in(&self, function: FunctionId) -> BTreeSet<&str> {
+        if self.map.unordered_calls.is_empty() {
+            return BTreeSet::new();
+        }
+        let symbol = |id: FunctionId| self.code.function_named(&self.map.functions[id].symbol);
+        let reached = self.code.reachable(symbol(function));
+        let runs = |pair: &&map::UnorderedCalls| symbol(pair.function).is_some_and(|id| reached.contains(&id));
+        let effects = |name: &str| Some(effects::Effects::of(&self.code, self.code.function_named(name)?));
+        let matters = |pair: &&map::UnorderedCalls| {
+            let [left, right] = &pair.symbols;
+            effects(left).zip(effects(right)).is_some_and(|(left, right)| left.meet(&right))
+        };
+        self.map.unordered_calls.iter().filter(runs).filter(matters).map(|pair| pair.text.as_str()).collect()
+    }
+
+    /// Tells whether the program installs handlers of signals.
+    pub fn handles_signals(&self) -> bool {
+        const INSTALLS: [&str; 5] = ["signal", "__sysv_signal", "bsd_signal", "sigset", "sigaction"];
+        let stubbed = |name: &str| self.map.stubs.iter().any(|stub| stub.name == name);
+        INSTALLS.iter().any(|name| self.code.function_named(name).is_some() || stubbed(name))
     }
 
     /// Tells whether somebody may jump back to a `setjmp`: the program itself, or a function that nobody defines.

@@ -171,6 +171,85 @@ pub fn jumps(name: &str) -> bool {
     row(name).is_some_and(Row::jumps)
 }
 
+/// Functions after which other threads' writes are to be seen: they lock, wait or join.
+const ACQUIRING: [&str; 34] = [
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+    "pthread_mutex_clocklock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_timedrdlock",
+    "pthread_rwlock_wrlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_timedwrlock",
+    "pthread_spin_lock",
+    "pthread_spin_trylock",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_cond_clockwait",
+    "pthread_barrier_wait",
+    "pthread_join",
+    "pthread_tryjoin_np",
+    "pthread_timedjoin_np",
+    "pthread_once",
+    "sem_wait",
+    "sem_trywait",
+    "sem_timedwait",
+    "sem_clockwait",
+    "sem_getvalue",
+    "mtx_lock",
+    "mtx_trylock",
+    "mtx_timedlock",
+    "cnd_wait",
+    "cnd_timedwait",
+    "thrd_join",
+    "call_once",
+    "sigwait",
+    "flockfile",
+];
+
+/// Tells whether a function takes a lock only where it is free.
+pub fn is_try_lock(name: &str) -> bool {
+    acquires(name) && name.ends_with("trylock")
+}
+
+/// Functions after which other threads may go on: they unlock, wait or begin a thread.
+const RELEASING: [&str; 22] = [
+    "pthread_mutex_unlock",
+    "pthread_rwlock_unlock",
+    "pthread_spin_unlock",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_cond_clockwait",
+    "pthread_barrier_wait",
+    "pthread_once",
+    "pthread_create",
+    "sem_post",
+    "sem_wait",
+    "sem_trywait",
+    "sem_timedwait",
+    "sem_clockwait",
+    "mtx_unlock",
+    "cnd_wait",
+    "cnd_timedwait",
+    "call_once",
+    "thrd_create",
+    "thrd_yield",
+    "funlockfile",
+    "sigwait",
+];
+
+/// Tells whether other threads may write plain memory after a call of this function.
+pub fn releases(name: &str) -> bool {
+    RELEASING.contains(&name)
+}
+
+/// Tells whether other threads' writes to plain memory may be seen after a call of this function.
+pub fn acquires(name: &str) -> bool {
+    ACQUIRING.contains(&name)
+}
+
 /// The name of a function as its source has it, without parameters, where its symbol is of C++.
 pub fn readable(symbol: &str) -> Cow<'_, str> {
     let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok()).flatten();

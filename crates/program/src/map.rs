@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::aliasing::Aliasing;
 use crate::hierarchy::Class;
 use crate::library;
 use crate::types::TypeTable;
@@ -54,6 +55,14 @@ pub struct Map {
     pub nameable_classes: BTreeSet<String>,
     /// Generated classes of C++.
     pub derived_classes: Vec<DerivedClass>,
+    /// Calls in one expression of which the language does not say which comes first.
+    pub unordered_calls: Vec<UnorderedCalls>,
+    /// Which types an object may be accessed as.
+    pub aliasing: Aliasing,
+    /// Inline functions of C of which another file has the definition that callers may get instead.
+    pub inline_functions: BTreeSet<String>,
+    /// Definitions may be replaced when the program is loaded (`-fsemantic-interposition`).
+    pub is_interposable: bool,
 }
 
 /// Names of the C library that are those of ordinary functions.
@@ -126,6 +135,16 @@ impl ChangedPlace {
         }
         place
     }
+}
+
+/// Two functions that an expression calls in an order that the compiler chooses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnorderedCalls {
+    /// Whose expression it is.
+    pub function: FunctionId,
+    pub symbols: [String; 2],
+    /// Both by name.
+    pub text: String,
 }
 
 /// A variable with external linkage that only another file could define.

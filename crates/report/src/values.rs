@@ -25,7 +25,7 @@ pub enum Value {
     Array(Vec<Value>),
     Record {
         fields: Vec<FieldValue>,
-        /// The whole in bytes, where no member of the union shows all of it.
+        /// The whole in bytes, where no member of the union shows all of it, or no member of the structure.
         raw: Option<Vec<u8>>,
     },
     /// A type that has no value form.
@@ -97,7 +97,9 @@ impl Decoder<'_> {
             TypeKind::Pointer { .. } => pointer(of.size, blob, at),
             TypeKind::Array { element, count } => self.array(*element, count.unwrap_or(0), blob, at),
             TypeKind::Record { union: true, fields: Some(fields) } => self.union(of.size, fields, blob, at),
-            TypeKind::Record { union: false, fields: Some(fields) } => self.structure(fields, blob, at),
+            TypeKind::Record { union: false, fields: Some(fields) } => {
+                Value::Record { fields: self.structure(fields, blob, at), raw: self.padded(type_id, of.size, blob, at) }
+            }
             _ => Value::Opaque,
         }
     }
@@ -117,12 +119,31 @@ impl Decoder<'_> {
         Value::Array((0..count).map(|index| self.value(element, blob, at + index * step)).collect())
     }
 
-    fn structure(&self, fields: &[Field], blob: &Blob, at: u64) -> Value {
+    fn structure(&self, fields: &[Field], blob: &Blob, at: u64) -> Vec<FieldValue> {
         let mut values = Vec::new();
         for field in fields {
             self.field(field, blob, at, &mut values);
         }
-        Value::Record { fields: values, raw: None }
+        values
+    }
+
+    /// All bytes of a structure, where those between its members are not zero. One with pointers has none that a test could
+    /// copy.
+    fn padded(&self, type_id: TypeId, size: u64, blob: &Blob, at: u64) -> Option<Vec<u8>> {
+        let places = at..at + size;
+        let pointers = blob.pointers.iter().map(|it| it.at).chain(blob.functions.iter().map(|it| it.at));
+        if pointers.into_iter().any(|pointer| places.contains(&pointer)) {
+            return None;
+        }
+        let bytes: Vec<u8> = places.map(|place| byte(blob, place)).collect();
+        let mut rest = bytes.clone();
+        let mut scalars = Vec::new();
+        leaves(self.types, type_id, 0, &mut scalars);
+        for leaf in scalars {
+            let end = (leaf.at + leaf.size).min(size) as usize;
+            rest.get_mut(leaf.at as usize..end).into_iter().flatten().for_each(|byte| *byte = 0);
+        }
+        rest.iter().any(|&byte| byte != 0).then_some(bytes)
     }
 
     /// Members of anonymous structures and unions stand beside those of the enclosing one, as C names them.

@@ -265,9 +265,13 @@ impl Executor<'_, '_> {
         }
         let starts = [left, right].iter().all(|target| self.session.terms.as_constant(target.offset) == Some(0));
         let walks = !starts || !matches!(op, CompareOp::Eq | CompareOp::Ne);
+        let (left_offset, right_offset) = (left.offset, right.offset);
         if let (Some(left), Some(right)) = (left.object, right.object) {
             self.note_compared(left, right, walks);
             self.note_separate(left, right);
+            if matches!(op, CompareOp::Eq | CompareOp::Ne) {
+                self.note_neighbours((left, left_offset), (right, right_offset));
+            }
             // A later allocation may be where a freed object was.
             self.session.looks_at_addresses |= self.is_freed(left) || self.is_freed(right);
         }
@@ -361,6 +365,7 @@ impl Executor<'_, '_> {
             return self.resolve_pointer(Pointer { object, offset: offset as u64 }, size, access);
         }
         self.touch(object, access)?;
+        self.note_beyond(object, u64::MAX);
         // A write at one of several places keeps what stands at the others.
         self.note_outdated(object, 0, u64::MAX)?;
         self.check_symbolic_bounds(object, target.offset, size)?;
@@ -381,8 +386,9 @@ impl Executor<'_, '_> {
 
     fn resolve_pointer(&mut self, pointer: Pointer, size: u64, access: Access) -> Step<Spot> {
         self.touch(pointer.object, access)?;
-        let Some(object) = self.memory.get(pointer.object) else { unreachable!("touch ends the path") };
         let end = pointer.offset.checked_add(size);
+        self.note_beyond(pointer.object, end.unwrap_or(u64::MAX));
+        let Some(object) = self.memory.get(pointer.object) else { unreachable!("touch ends the path") };
         let inside = end.is_some_and(|end| end <= object.size);
         let overwrites = access == Access::Write && matches!(object.origin, Origin::Global { state: true, .. });
         if overwrites && pointer.offset == 0 && size == object.size && !self.starts(pointer.object) {
@@ -401,6 +407,7 @@ impl Executor<'_, '_> {
         }
         if access == Access::Read {
             self.note_outdated(pointer.object, pointer.offset, size)?;
+            self.note_padding(pointer.object, pointer.offset, size);
         }
         Ok(Spot::At(pointer))
     }
@@ -454,7 +461,9 @@ impl Executor<'_, '_> {
         }
         let last = i128::from(object.size) - i128::from(size);
         let last = self.session.terms.constant(last as u128, 64);
-        let beyond = self.session.terms.compare(TermCompare::Slt, last, offset);
+        // As many bytes as may lie before it may be missing behind it.
+        let reached = self.reached_from_first(id, offset);
+        let beyond = self.session.terms.compare(TermCompare::Slt, last, reached);
         let cut = AlternativeKind::Cut(self.site());
         if !self.decide(beyond, [AlternativeKind::Continue, cut])? {
             return Ok(());
@@ -475,12 +484,35 @@ impl Executor<'_, '_> {
             return Ok(());
         }
         let zero = self.session.terms.constant(0, 64);
-        let before = self.session.terms.compare(TermCompare::Slt, offset, zero);
+        // Before all elements that tests can put there.
+        let reached = self.reached_from_first(id, offset);
+        let before = self.session.terms.compare(TermCompare::Slt, reached, zero);
         if self.decide_fault(before, FaultKind::BeforeStart)? {
-            let offset = if self.unites() { u64::MAX } else { self.evaluate(offset) as u64 };
-            return self.out_of_bounds(id, offset);
+            let offset = if self.unites() { -1 } else { self.evaluate(offset) as i64 };
+            let message = format!("access at byte {offset} of {}", self.describe(id));
+            let fault = self.fault(FaultKind::OutOfBounds, message);
+            return Err(Box::new(PathEnd::Fault(self.before_start(id, fault))));
         }
         Ok(())
+    }
+
+    /// Bytes that tests can put before the element that a pointer points to.
+    fn room_before(&self, id: ObjectId) -> u64 {
+        let Some(Origin::Input(shape)) = self.memory.get(id).map(|object| object.origin) else { return 0 };
+        let shape = self.session.inputs.shape(shape);
+        shape.before.map_or(0, |(room, _)| room * shape.element_size)
+    }
+
+    /// An offset from the first of all elements that tests can put before the one that the pointer points to.
+    fn reached_from_first(&mut self, id: ObjectId, offset: TermId) -> TermId {
+        let Some(Origin::Input(shape)) = self.memory.get(id).map(|object| object.origin) else { return offset };
+        let shape = self.session.inputs.shape(shape).clone();
+        let Some((room, _)) = shape.before else { return offset };
+        let start = shape.start(&mut self.session.terms);
+        let terms = &mut self.session.terms;
+        let room = terms.constant(u128::from(room * shape.element_size), 64);
+        let from_pointer = terms.binary(TermOp::Sub, offset, start);
+        terms.binary(TermOp::Add, from_pointer, room)
     }
 
     /// Tells whether an object begins where a pointer input points to. Variables begin where they begin.
@@ -492,7 +524,7 @@ impl Executor<'_, '_> {
     pub(crate) fn out_of_bounds<T>(&mut self, id: ObjectId, offset: u64) -> Step<T> {
         let message = format!("access at byte {} of {}", offset as i64, self.describe(id));
         let fault = self.fault(FaultKind::OutOfBounds, message);
-        if (offset as i64) < 0 && self.starts_at_pointer(id) {
+        if (offset as i64) < 0 && self.starts_at_pointer(id) && self.room_before(id) == 0 {
             return Err(Box::new(PathEnd::Fault(self.before_start(id, fault))));
         }
         let Some(object) = self.memory.get(id) else { unreachable!("touch ends the path") };
@@ -508,8 +540,12 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn before_start(&self, id: ObjectId, fault: Fault) -> Fault {
+    fn before_start(&mut self, id: ObjectId, fault: Fault) -> Fault {
         let Some(Origin::Input(shape)) = self.memory.get(id).map(|object| object.origin) else { return fault };
+        let made = self.session.inputs.shape(shape);
+        if made.before.is_none() && made.may_begin_earlier() {
+            self.notes.caveats.could.before.insert(made.name.clone());
+        }
         let assumption = Some(POINTERS_TO_STARTS.about(&self.pointer_to(shape)));
         Fault { kind: FaultKind::BeforeStart, assumption, ..fault }
     }
@@ -535,6 +571,16 @@ impl Executor<'_, '_> {
             Origin::Global { id, .. } => format!("'{}' of {size} bytes", self.code.globals[id].name),
             Origin::Input(shape) => format!("'{}' of {size} bytes", self.session.inputs.shape(shape).name),
             Origin::Function(id) => format!("the code of '{}'", self.code.functions[id].name),
+        }
+    }
+
+    /// Notes that an object from outside is used up to some byte. Of one whose size is fixed, not every use is seen here.
+    fn note_beyond(&mut self, id: ObjectId, end: u64) {
+        let Some(Origin::Input(shape)) = self.memory.get(id).map(|object| object.origin) else { return };
+        let made = self.session.inputs.shape(shape);
+        let several = made.extra_elements.is_none() && made.capacity > 1;
+        if several || end > made.element_size {
+            self.touched.entry(Touchable::Input(shape)).or_default().beyond = true;
         }
     }
 
@@ -653,7 +699,8 @@ impl Executor<'_, '_> {
             rest = self.session.terms.and(rest, not_chosen);
         }
         let object = self.input_object(shape);
-        targets.push(Target { guard: rest, object: Some(object), offset: zero });
+        let start = self.session.inputs.shape(shape).clone().start(&mut self.session.terms);
+        targets.push(Target { guard: rest, object: Some(object), offset: start });
         self.pointer_of(targets)
     }
 

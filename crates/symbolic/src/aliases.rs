@@ -2,10 +2,11 @@
 //! earlier one. Where sharing that the session does not allow could have made a difference, what follows from the paths
 //! is limited; this says where.
 
-use branchwise_program::TypeId;
-use branchwise_program::types::{TypeKind, TypeTable};
+use branchwise_constraints::{TermId, bounds};
+use branchwise_program::assumption::catalogue::{CONSTANTS_ARE_SEPARATE, OBJECTS_NOT_ADJACENT};
 
-use crate::executor::{Executor, InUnion, Touchable};
+use crate::executor::{Executor, InUnion, Touchable, Touched};
+use crate::inputs::{ShapeId, SharedPair};
 use crate::memory::Origin;
 use crate::value::ObjectId;
 
@@ -21,21 +22,91 @@ impl Executor<'_, '_> {
         self.note_alias(left, right, walks);
     }
 
+    /// Places of two objects are compared for equality: one may be the end of its object, where the other begins, and literals
+    /// may share bytes.
+    pub(crate) fn note_neighbours(&mut self, left: (ObjectId, TermId), right: (ObjectId, TermId)) {
+        let names = || format!("{} and {}", self.name_of(left.0), self.name_of(right.0));
+        if let (Some(here), Some(there)) = (self.rest_of_literal(left), self.rest_of_literal(right)) {
+            if here == there {
+                self.rest_on(CONSTANTS_ARE_SEPARATE.about(&names()));
+            }
+            return;
+        }
+        let meet = |ended, begun| self.may_be_end(ended) && self.may_be_start(begun);
+        if (meet(left, right) || meet(right, left)) && !self.is_tried(left.0, right.0) {
+            self.rest_on(OBJECTS_NOT_ADJACENT.about(&names()));
+        }
+    }
+
+    /// Whether tests can let one pointer point behind the object of the other.
+    fn is_tried(&self, left: ObjectId, right: ObjectId) -> bool {
+        let (Some(Touchable::Input(left)), Some(Touchable::Input(right))) =
+            (self.touchable(left), self.touchable(right))
+        else {
+            return false;
+        };
+        let map = &self.session.program.map;
+        self.session.inputs.shared_offsets(map, left.min(right), left.max(right)).is_some()
+    }
+
+    /// What follows a place in a string literal.
+    fn rest_of_literal(&self, (object, offset): (ObjectId, TermId)) -> Option<&[u8]> {
+        let Origin::Global { id, .. } = self.memory.get(object)?.origin else { return None };
+        let global = &self.code.globals[id];
+        let at = usize::try_from(self.session.terms.as_constant(offset)?).ok()?;
+        let literal = global.constant && global.internal && global.name.starts_with(".str");
+        global.initializer.as_ref().filter(|_| literal)?.bytes.get(at..)
+    }
+
+    fn may_be_end(&self, (object, offset): (ObjectId, TermId)) -> bool {
+        let Some(object) = self.memory.get(object).filter(|object| !matches!(object.origin, Origin::Function(_)))
+        else {
+            return false;
+        };
+        match object.symbolic_size {
+            Some(_) => self.session.terms.as_constant(offset) != Some(0),
+            None => self.may_equal(offset, object.size),
+        }
+    }
+
+    fn may_be_start(&self, (object, offset): (ObjectId, TermId)) -> bool {
+        let origin = self.memory.get(object).map(|object| object.origin);
+        !matches!(origin, Some(Origin::Function(_))) && self.may_equal(offset, 0)
+    }
+
+    fn may_equal(&self, term: TermId, number: u64) -> bool {
+        let terms = &self.session.terms;
+        if let Some(constant) = terms.as_constant(term) {
+            return constant == u128::from(number);
+        }
+        let known = bounds(terms, &self.held(), term);
+        known.is_none_or(|known| (known.unsigned.0..=known.unsigned.1).contains(&u128::from(number)))
+    }
+
+    fn name_of(&self, object: ObjectId) -> String {
+        match self.memory.get(object).map(|object| object.origin) {
+            Some(Origin::Input(shape)) => format!("'{}'", self.session.inputs.shape(shape).name),
+            Some(Origin::Global { id, .. }) => format!("'{}'", self.code.globals[id].name),
+            Some(Origin::Heap) => "an allocated object".to_owned(),
+            _ => "a local object".to_owned(),
+        }
+    }
+
     /// Both of a pair were used and one was written. Of many ways, one notes it for all.
     pub(crate) fn note_aliases(&mut self) {
-        let touched: Vec<(Touchable, bool)> =
-            self.touched.iter().map(|(&what, touched)| (what, touched.written)).collect();
-        for (index, &(left, left_written)) in touched.iter().enumerate() {
-            for &(right, right_written) in &touched[index + 1..] {
-                let known = |union: &InUnion| union.noted.contains(&(left, right));
-                if !(left_written || right_written) || self.union.as_ref().is_some_and(known) {
+        let touched: Vec<(Touchable, Touched)> = self.touched.iter().map(|(&what, &touched)| (what, touched)).collect();
+        for (index, &(left, left_use)) in touched.iter().enumerate() {
+            for &(right, right_use) in &touched[index + 1..] {
+                let beyond = left_use.beyond || right_use.beyond;
+                let known = |union: &InUnion| union.noted.contains(&(left, right, beyond));
+                if !(left_use.written || right_use.written) || self.union.as_ref().is_some_and(known) {
                     continue;
                 }
                 if self.might_share(left, right) {
                     self.note_alias(left, right, false);
                 }
                 if let Some(union) = &mut self.union {
-                    union.noted.insert((left, right));
+                    union.noted.insert((left, right, beyond));
                 }
             }
         }
@@ -53,8 +124,9 @@ impl Executor<'_, '_> {
     fn might_share(&self, left: Touchable, right: Touchable) -> bool {
         match (left, right) {
             (Touchable::Input(left), Touchable::Input(right)) => {
+                let map = &self.session.program.map;
                 let (left, right) = (self.session.inputs.shape(left), self.session.inputs.shape(right));
-                !(left.variable && right.variable) && fits(&self.session.program.map.types, left.element, right.element)
+                !(left.variable && right.variable) && map.aliasing.may_share(&map.types, left.element, right.element)
             }
             (Touchable::Input(input), Touchable::Global(_)) | (Touchable::Global(_), Touchable::Input(input)) => {
                 !self.session.inputs.shape(input).variable && !self.is_stream_shape(input)
@@ -65,27 +137,37 @@ impl Executor<'_, '_> {
 
     fn note_alias(&mut self, left: Touchable, right: Touchable, walks: bool) {
         let pair = (self.touchable_name(left), self.touchable_name(right));
-        let Some(can_share) = self.can_share(left, right) else {
-            self.notes.caveats.may_alias.insert(pair);
+        if let (Touchable::Input(left), Touchable::Input(right)) = (left, right)
+            && self.shares_or_could(left.min(right), left.max(right), &pair, walks)
+        {
             return;
-        };
-        let inputs = &self.session.inputs;
-        let known = !walks || inputs.is_compared(&pair.0, &pair.1);
-        if can_share && known && inputs.is_shared(&pair.0, &pair.1) {
-            return;
-        }
-        if can_share {
-            self.notes.caveats.could_share.insert(pair.clone());
-            self.notes.caveats.compared.extend(walks.then(|| pair.clone()));
         }
         self.notes.caveats.may_alias.insert(pair);
     }
 
-    /// Whether a session can let both be one object; `None` for what is no object of an input.
-    fn can_share(&self, left: Touchable, right: Touchable) -> Option<bool> {
-        let (Touchable::Input(left), Touchable::Input(right)) = (left, right) else { return None };
-        let types = &self.session.program.map.types;
-        Some(self.session.inputs.can_share(types, left.min(right), left.max(right)))
+    /// Tells whether the session lets both be one object, in all ways in which they may be. If not, notes what another could
+    /// do.
+    fn shares_or_could(&mut self, earlier: ShapeId, later: ShapeId, pair: &SharedPair, walks: bool) -> bool {
+        let (inputs, map) = (&self.session.inputs, &self.session.program.map);
+        let could = &mut self.notes.caveats.could;
+        let offsets = inputs.shared_offsets(map, earlier, later);
+        if offsets.is_none() {
+            let input = inputs.input_of(later);
+            if inputs.sharing.first.contains(&input) || inputs.shared_offsets(map, later, earlier).is_none() {
+                return false;
+            }
+            could.first.insert(input);
+        }
+        if inputs.is_shared(&pair.0, &pair.1) && (!walks || inputs.is_compared(&pair.0, &pair.1)) {
+            let beyond = self.touched.get(&Touchable::Input(later)).is_some_and(|touched| touched.beyond);
+            let begins_earlier = beyond && inputs.may_begin_inside(map, earlier, later);
+            let first = inputs.shape(earlier);
+            could.before.extend((begins_earlier && first.may_begin_earlier()).then(|| first.name.clone()));
+            return !begins_earlier && offsets.is_some_and(|offsets| offsets.is_complete());
+        }
+        could.shared.insert(pair.clone());
+        could.compared.extend(walks.then(|| pair.clone()));
+        false
     }
 
     fn touchable_name(&self, what: Touchable) -> String {
@@ -93,27 +175,5 @@ impl Executor<'_, '_> {
             Touchable::Input(shape) => self.session.inputs.shape(shape).name.clone(),
             Touchable::Global(global) => self.code.globals[global].name.clone(),
         }
-    }
-}
-
-/// An object of one type may hold one of the other: the same type, a member, an element, or bytes.
-fn fits(types: &TypeTable, left: TypeId, right: TypeId) -> bool {
-    // A stream is an object of the C library, of which no other pointer knows.
-    if types[left].kind == TypeKind::Stream || types[right].kind == TypeKind::Stream {
-        return left == right;
-    }
-    types[left].size == 1 || types[right].size == 1 || contains(types, left, right) || contains(types, right, left)
-}
-
-fn contains(types: &TypeTable, outer: TypeId, inner: TypeId) -> bool {
-    if outer == inner {
-        return true;
-    }
-    match &types[outer].kind {
-        TypeKind::Array { element, .. } => contains(types, *element, inner),
-        TypeKind::Record { fields: Some(fields), .. } => {
-            fields.iter().any(|field| contains(types, field.type_id, inner))
-        }
-        _ => false,
     }
 }

@@ -21,6 +21,7 @@ impl<'p> Executor<'_, 'p> {
         let arguments: Vec<Value> =
             call.arguments.iter().zip(widths).map(|(argument, width)| self.wide_value(argument, width)).collect();
         self.let_outside_act(callee, &arguments);
+        self.let_threads_act(callee);
         self.note_weak(callee);
         self.note_library(callee);
         if self.code.functions[callee].is_declaration() {

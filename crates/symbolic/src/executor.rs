@@ -112,8 +112,8 @@ pub(crate) struct InUnion {
     pub condition: Vec<TermId>,
     /// The alternatives at which execution stopped because no model leads.
     pub forked: Option<Vec<Alternative>>,
-    /// Pairs of which some way has noted that they might share an object.
-    pub noted: HashSet<(Touchable, Touchable)>,
+    /// Pairs of which some way has noted that they might share an object, and whether both were used at their start alone.
+    pub noted: HashSet<(Touchable, Touchable, bool)>,
 }
 
 /// What two pointers might both point to.
@@ -126,6 +126,8 @@ pub(crate) enum Touchable {
 #[derive(Debug, Copy, Clone, Default)]
 pub(crate) struct Touched {
     pub written: bool,
+    /// It was used behind its first element.
+    pub beyond: bool,
 }
 
 impl<'s, 'p> Executor<'s, 'p> {
@@ -281,6 +283,13 @@ impl<'s, 'p> Executor<'s, 'p> {
             None => message.into(),
         };
         Fault { kind, site: self.site(), location: self.location(), message, assumption: None }
+    }
+
+    /// What every input satisfies that comes here.
+    pub(crate) fn held(&self) -> Vec<TermId> {
+        let taken = self.decisions.iter().map(|decision| decision.alternatives[decision.taken].constraint);
+        let union = self.union.iter().flat_map(|union| union.domain.iter().chain(&union.condition));
+        taken.chain(union.copied()).collect()
     }
 
     /// Notes that the path takes a statement for granted here, and could go on otherwise without it.

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use branchwise_constraints::{CompareOp, TermId, Terms, VariableId};
+use branchwise_program::aliasing::Extent;
 use branchwise_program::map::{Input, InputOrigin, Map, PointerDomain};
-use branchwise_program::types::{Field, TypeKind, TypeTable};
+use branchwise_program::types::{Field, TypeKind};
 use branchwise_program::{CallableId, FeedId, FunctionId, TypeId};
 
 /// Position in [`InputSpace`].
@@ -22,12 +23,71 @@ pub struct InputSpace {
     fed: BTreeMap<(FeedId, u32), ShapeId>,
     /// By address, bytes and the number of the volatile read; without a number, what plain reads find.
     registers: BTreeMap<(u64, u64, Option<usize>), TermId>,
-    /// Names of shapes that may be one object: the pointer to the later one may point to the earlier one.
-    pub shared: BTreeSet<(String, String)>,
-    /// Those of them of which one may also point behind the last element of the other.
-    pub compared: BTreeSet<(String, String)>,
+    /// Which objects its pointers may share.
+    pub sharing: Sharing,
     /// Whether a type leads back to itself through pointers, as far as that was asked.
     recursive: HashMap<TypeId, bool>,
+}
+
+/// Two names of shapes.
+pub type SharedPair = (String, String);
+
+/// What pointers among the inputs may point to beside objects of their own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// Names of shapes that may be one object: the pointer to the later one may point to the earlier one.
+    pub shared: BTreeSet<SharedPair>,
+    /// Those of them of which one may also point behind the last element of the other.
+    pub compared: BTreeSet<SharedPair>,
+    /// Inputs whose shapes come before those of others, so that these may point into them.
+    pub first: BTreeSet<String>,
+    /// Names of shapes that may have elements before the one that their pointer points to.
+    pub before: BTreeSet<String>,
+}
+
+impl Sharing {
+    /// Of this many pairs at most, tests may let objects be shared.
+    const MOST: usize = 16;
+
+    /// Adds what could be tried too, of pairs those first that are reached through the fewest pointers. Tells whether there
+    /// is anything new.
+    pub fn grow(&mut self, could: &Sharing) -> bool {
+        let before = self.clone();
+        add_pairs(&mut self.shared, &could.shared);
+        add_pairs(&mut self.compared, &could.compared);
+        self.first.extend(could.first.iter().cloned());
+        self.before.extend(could.before.iter().cloned());
+        *self != before
+    }
+
+    /// Adds everything.
+    pub(crate) fn add(&mut self, other: &Sharing) {
+        let Sharing { shared, compared, first, before } = other;
+        self.shared.extend(shared.iter().cloned());
+        self.compared.extend(compared.iter().cloned());
+        self.first.extend(first.iter().cloned());
+        self.before.extend(before.iter().cloned());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Sharing::default()
+    }
+}
+
+fn add_pairs(pairs: &mut BTreeSet<SharedPair>, could: &BTreeSet<SharedPair>) {
+    let mut more: Vec<SharedPair> = could.difference(pairs).cloned().collect();
+    more.sort_by_key(|pair| (pair.0.len() + pair.1.len(), pair.clone()));
+    more.truncate(Sharing::MOST.saturating_sub(pairs.len()));
+    pairs.extend(more);
+}
+
+/// Where in an object a pointer to another may point.
+pub(crate) struct Offsets {
+    places: Vec<u64>,
+    /// There are no others.
+    complete: bool,
+    /// The last place is behind the last element.
+    behind: bool,
 }
 
 /// An input of one of the calls of a test.
@@ -56,6 +116,8 @@ pub struct Shape {
     pub element_size: u64,
     /// The number of elements above the least (16 bits), where it is not fixed.
     pub extra_elements: Option<TermId>,
+    /// Elements before the one that the pointer points to: how many there may be, and how many there are (16 bits).
+    pub before: Option<(u64, TermId)>,
     /// 1 bit: the pointer to this object is null instead. `None`: it never is.
     pub is_null: Option<TermId>,
     /// Earlier objects that the pointer may point to instead; the first that is chosen counts.
@@ -147,11 +209,25 @@ impl InputSpace {
         if let Some(id) = self.root(key) {
             return id;
         }
+        if !self.sharing.first.contains(&input.name) {
+            self.make_first(terms, map, key, bound);
+        }
         let declared = map.domain(key.function).map_or(&[][..], |domain| &domain.pointers).into();
         let id = self.push(Shape { variable: true, declared, ..variable_shape(map, input) });
         self.materialise(terms, map, id, bound);
         self.set_root(key, id);
         id
+    }
+
+    /// Makes the shapes of those inputs of a call that shall come before others.
+    fn make_first(&mut self, terms: &mut Terms, map: &Map, key: InputKey, bound: u64) {
+        let function = &map.functions[key.function];
+        let own_kind = function.name == "main";
+        let is_first = |(_, input): &(usize, &Input)| !own_kind && self.sharing.first.contains(&input.name);
+        let first: Vec<(usize, &Input)> = function.inputs.iter().enumerate().filter(is_first).collect();
+        for (index, input) in first {
+            self.root_for(terms, map, InputKey { index: index as u32, ..key }, input, bound);
+        }
     }
 
     pub(crate) fn set_root(&mut self, key: InputKey, shape: ShapeId) {
@@ -204,56 +280,49 @@ impl InputSpace {
         self.shapes[id.0 as usize].cells = Some(cells);
     }
 
-    /// Whether a test may let the pointer to the later shape point to the earlier one, or into it.
-    pub(crate) fn can_share(&self, types: &TypeTable, earlier: ShapeId, later: ShapeId) -> bool {
-        self.shared_offsets(types, earlier, later).is_some()
-    }
-
-    /// Where in the earlier shape the pointer to the later one may point to: its start, its elements and behind the last of
-    /// them, or members of its type.
-    fn shared_offsets(&self, types: &TypeTable, earlier: ShapeId, later: ShapeId) -> Option<Vec<u64>> {
+    /// Where in the earlier shape a test may let the pointer to the later one point to: its start, its elements and behind the
+    /// last of them, members of its type, and whatever else may be accessed as its type.
+    pub(crate) fn shared_offsets(&self, map: &Map, earlier: ShapeId, later: ShapeId) -> Option<Offsets> {
         let (earlier, later) = (self.shape(earlier), self.shape(later));
         if earlier.variable || later.variable {
             return None;
         }
-        if earlier.element == later.element {
+        let is_one = later.extra_elements.is_none() && later.capacity == 1;
+        let open = later.extra_elements.is_some() && later.least <= 1;
+        let anywhere = later.element_size > 0 && (open || is_one);
+        if !anywhere {
             let long_enough = later.extra_elements.is_some()
                 || earlier.extra_elements.is_none() && earlier.capacity == later.capacity;
-            let anywhere = later.extra_elements.is_some() && later.least <= 1 && later.element_size > 0;
-            let places = match anywhere {
-                true => earlier.capacity + u64::from(self.is_compared(&earlier.name, &later.name)),
-                false => 1,
-            };
-            let places = places.min(MOST_MEMBERS as u64);
-            return long_enough.then(|| (0..places).map(|index| index * later.element_size).collect());
+            let same = map.aliasing.is_same(&map.types, earlier.element, later.element);
+            return (same && long_enough).then(|| Offsets { places: vec![0], complete: true, behind: false });
         }
-        if later.extra_elements.is_none() || later.least > 1 {
-            return None;
-        }
-        let mut offsets = Vec::new();
-        for index in 0..earlier.capacity {
-            members(types, earlier.element, later.element, index * earlier.element_size, &mut offsets);
-            if offsets.len() > MOST_MEMBERS {
-                return None;
-            }
-        }
-        // Members of a union begin at the same place.
-        offsets.sort_unstable();
-        offsets.dedup();
-        (!offsets.is_empty()).then_some(offsets)
+        let outer = Extent { element: earlier.element, element_size: earlier.element_size, size: earlier.size() };
+        let mut places = map.aliasing.places(&map.types, outer, later.element, MOST_ELEMENTS);
+        let most = if are_even(&places) { MOST_ELEMENTS } else { MOST_MEMBERS };
+        let complete = places.len() <= most;
+        places.truncate(most);
+        let behind = complete && !is_one && self.is_compared(&earlier.name, &later.name);
+        places.extend(behind.then_some(earlier.size()));
+        (!places.is_empty()).then_some(Offsets { places, complete, behind })
+    }
+
+    /// Whether the earlier object may be a part of the later one, other than in the ways in which tests let both be one.
+    pub(crate) fn may_begin_inside(&self, map: &Map, earlier: ShapeId, later: ShapeId) -> bool {
+        let (earlier, later) = (self.shape(earlier), self.shape(later));
+        earlier.before.is_none() && map.aliasing.goes_on(&map.types, earlier.element, later.element)
     }
 
     pub(crate) fn is_shared(&self, left: &str, right: &str) -> bool {
-        has_pair(&self.shared, left, right)
+        has_pair(&self.sharing.shared, left, right)
     }
 
     pub(crate) fn is_compared(&self, left: &str, right: &str) -> bool {
-        has_pair(&self.compared, left, right)
+        has_pair(&self.sharing.compared, left, right)
     }
 
     /// Lets the pointer to a new shape point to what it may share.
-    fn add_shared(&mut self, terms: &mut Terms, types: &TypeTable, id: ShapeId) {
-        if self.shared.is_empty() {
+    fn add_shared(&mut self, terms: &mut Terms, map: &Map, id: ShapeId) {
+        if self.sharing.shared.is_empty() {
             return;
         }
         let name = self.shape(id).name.clone();
@@ -261,22 +330,32 @@ impl InputSpace {
             if !self.is_shared(&self.shape(other).name, &name) {
                 continue;
             }
-            let Some(offsets) = self.shared_offsets(types, other, id) else { continue };
+            let Some(Offsets { places, behind, .. }) = self.shared_offsets(map, other, id) else { continue };
             let chosen = terms.variable(&format!("{name}.is {}", self.shape(other).name), 1);
-            let same = self.shape(other).element == self.shape(id).element;
-            let behind = same && self.is_compared(&self.shape(other).name, &name);
-            let members = (offsets != [0]).then(|| Members {
+            let members = (places != [0]).then(|| Members {
                 number: terms.variable(&format!("{name}.in {}", self.shape(other).name), 16),
-                offsets: offsets.into(),
+                offsets: places.into(),
                 size: if behind { 0 } else { self.shape(id).element_size },
             });
             self.shapes[id.0 as usize].instead.push(Instead { chosen, other, members });
         }
     }
 
+    /// The input from which a shape is reached, by its name.
+    pub(crate) fn input_of(&self, id: ShapeId) -> String {
+        path(&self.shape(id).name).split('.').next().unwrap_or_default().to_owned()
+    }
+
     pub(crate) fn push(&mut self, shape: Shape) -> ShapeId {
         self.shapes.push(shape);
         ShapeId(self.shapes.len() as u32 - 1)
+    }
+}
+
+impl Offsets {
+    /// Whether a test can let the pointer point to whatever it might point to there.
+    pub fn is_complete(&self) -> bool {
+        self.complete
     }
 }
 
@@ -290,6 +369,7 @@ impl Shape {
             bounded: false,
             element_size,
             extra_elements: None,
+            before: None,
             is_null: None,
             instead: Vec::new(),
             variable: false,
@@ -307,15 +387,36 @@ impl Shape {
     /// What limits its variables for all inputs.
     pub(crate) fn domain(&self, terms: &mut Terms) -> Option<TermId> {
         let extra = self.extra_elements?;
-        let most = terms.constant(u128::from(self.capacity - self.least), 16);
-        Some(terms.compare(CompareOp::Ule, extra, most))
+        let room = self.before.map_or(0, |(room, _)| room);
+        let most = terms.constant(u128::from(self.capacity - room - self.least), 16);
+        let few = terms.compare(CompareOp::Ule, extra, most);
+        let Some((room, before)) = self.before else { return Some(few) };
+        let room = terms.constant(u128::from(room), 16);
+        let reachable = terms.compare(CompareOp::Ule, before, room);
+        Some(terms.and(few, reachable))
+    }
+
+    /// Where the element begins that the pointer points to, as a term of 64 bits.
+    pub(crate) fn start(&self, terms: &mut Terms) -> TermId {
+        let Some((_, before)) = self.before else { return terms.constant(0, 64) };
+        let (before, element) = (terms.zero_extend(before, 64), terms.constant(u128::from(self.element_size), 64));
+        terms.binary(branchwise_constraints::BinaryOp::Mul, before, element)
+    }
+
+    /// Whether tests can put elements before the one that the pointer points to.
+    pub(crate) fn may_begin_earlier(&self) -> bool {
+        self.bounded && self.extra_elements.is_some() && self.least <= 1 && !self.variable && !self.opaque
     }
 
     /// Its size in bytes as a term of 64 bits, where it is not fixed.
     pub(crate) fn symbolic_size(&self, terms: &mut Terms) -> Option<TermId> {
         let extra = terms.zero_extend(self.extra_elements?, 64);
         let least = terms.constant(u128::from(self.least), 64);
-        let count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, least);
+        let mut count = terms.binary(branchwise_constraints::BinaryOp::Add, extra, least);
+        if let Some((_, before)) = self.before {
+            let before = terms.zero_extend(before, 64);
+            count = terms.binary(branchwise_constraints::BinaryOp::Add, count, before);
+        }
         let element = terms.constant(u128::from(self.element_size), 64);
         Some(terms.binary(branchwise_constraints::BinaryOp::Mul, count, element))
     }
@@ -324,29 +425,6 @@ impl Shape {
 fn has_pair(pairs: &BTreeSet<(String, String)>, left: &str, right: &str) -> bool {
     let pair = |left: &str, right: &str| pairs.contains(&(left.to_string(), right.to_string()));
     pair(left, right) || pair(right, left)
-}
-
-/// The offsets of everything of type `inner` in an object of type `outer` at this offset.
-fn members(types: &TypeTable, outer: TypeId, inner: TypeId, at: u64, found: &mut Vec<u64>) {
-    if outer == inner {
-        found.push(at);
-        return;
-    }
-    match &types[outer].kind {
-        TypeKind::Array { element, count } => {
-            for index in 0..count.unwrap_or(0) {
-                if found.len() > MOST_MEMBERS {
-                    return;
-                }
-                members(types, *element, inner, at + index * types[*element].size, found);
-            }
-        }
-        TypeKind::Record { fields: Some(fields), .. } => {
-            let whole = fields.iter().filter(|field| field.bit_field.is_none());
-            whole.for_each(|field| members(types, field.type_id, inner, at + field.offset_bits / 8, found));
-        }
-        _ => {}
-    }
 }
 
 /// The shape of an input variable. Of an array whose length nobody says, so many elements are a bound.
@@ -370,8 +448,17 @@ const OPAQUE_POINTER: &str = "void *";
 /// What a `void *` points to has this many bytes where others have one element.
 const BYTES_PER_ELEMENT: u64 = 8;
 
-/// A pointer into an object with more members of its type than this is not tried.
+/// So many elements may lie before the one that a pointer points to, and no more than behind it.
+const MOST_BEFORE: u64 = 8;
+
+/// Of an object with more members of a type than this, pointers lead to the first.
 const MOST_MEMBERS: usize = 256;
+/// The same where the members stand at equal distances.
+const MOST_ELEMENTS: usize = 4096;
+
+fn are_even(places: &[u64]) -> bool {
+    places.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
+}
 
 /// Walks a type and makes a cell for each scalar in it.
 struct Filler<'a> {
@@ -404,7 +491,10 @@ impl Filler<'_> {
             TypeKind::Record { fields: Some(fields), .. } if fields.iter().any(|field| field.bit_field.is_some()) => {
                 self.with_bit_fields(name, fields, ty.size, offset)
             }
-            TypeKind::Record { fields: Some(fields), .. } => self.record(name, fields, offset),
+            TypeKind::Record { fields: Some(fields), .. } => {
+                self.record(name, fields, offset);
+                self.padding(name, fields, ty.size, offset);
+            }
             TypeKind::Void => self.scalar(name, 1, offset),
             TypeKind::Record { fields: None, .. }
             | TypeKind::Function
@@ -454,6 +544,20 @@ impl Filler<'_> {
         }
         let plain: Vec<Field> = plain.into_iter().cloned().collect();
         self.record(name, &plain, offset);
+        self.padding(name, fields, size, offset);
+    }
+
+    /// Bytes that belong to no member are any bytes.
+    fn padding(&mut self, name: &str, fields: &[Field], size: u64, offset: u64) {
+        let types = &self.map.types;
+        let in_field = |byte: u64, field: &Field| match field.bit_field {
+            Some(_) => covers(field, byte),
+            None => (field.offset_bits / 8..field.offset_bits / 8 + types[field.type_id].size).contains(&byte),
+        };
+        let is_free = |&byte: &u64| !fields.iter().any(|field| in_field(byte, field));
+        for byte in (0..size).filter(is_free).collect::<Vec<_>>() {
+            self.scalar(&format!("{name}.padding{byte}"), 1, offset + byte);
+        }
     }
 
     fn pointer(&mut self, name: &str, target: TypeId, declared_count: Option<u64>, offset: u64) {
@@ -499,6 +603,11 @@ impl Filler<'_> {
         if shape.bounded || shape.least < shape.capacity {
             shape.extra_elements = Some(self.terms.variable(&format!("{name}.extra"), 16));
         }
+        if shape.may_begin_earlier() && self.space.sharing.before.contains(&shape.name) {
+            let room = capacity.min(MOST_BEFORE);
+            shape.capacity += room;
+            shape.before = Some((room, self.terms.variable(&format!("{name}.before"), 16)));
+        }
         self.pointed(shape)
     }
 
@@ -525,7 +634,7 @@ impl Filler<'_> {
 
     fn pointed(&mut self, shape: Shape) -> ShapeId {
         let id = self.space.push(shape);
-        self.space.add_shared(self.terms, &self.map.types, id);
+        self.space.add_shared(self.terms, self.map, id);
         id
     }
 

@@ -41,7 +41,7 @@ mod varargs;
 
 pub use arguments::ArgumentLimits;
 pub use changes::{Change, StubCall};
-pub use inputs::{Cell, Content, InputKey, InputSpace, Instead, Members, Shape, ShapeId};
+pub use inputs::{Cell, Content, InputKey, InputSpace, Instead, Members, Shape, ShapeId, SharedPair, Sharing};
 pub use path::{
     Alternative, AlternativeKind, Caveats, Decision, Fault, FaultKind, Notes, Output, Path, PathEnd, Places, Position,
     Site, UndefinedFrom,

@@ -34,6 +34,8 @@ pub(crate) struct Memory {
     births: Births,
     /// Functions that nobody defines were given objects.
     gave_objects: bool,
+    /// Other threads may have gone on since the test began.
+    pub released: bool,
 }
 
 /// A lineage that made an object and the object's number there: the same in all ways that have it in common.
@@ -97,6 +99,7 @@ impl Memory {
             spare: Vec::new(),
             births: Births::default(),
             gave_objects: false,
+            released: false,
         }
     }
 
@@ -150,8 +153,9 @@ impl Memory {
         }
         let watched = self.gave_objects && matches!(object.origin, Origin::Input(_));
         let fixed = object.symbolic_size.is_none() && !object.marks.is_outdated() && !watched;
+        let readable = fixed && !object.marks.has_padding();
         *permits |= match access {
-            Access::Read if fixed => TOUCHED_BY_READ | MAY_READ,
+            Access::Read if readable => TOUCHED_BY_READ | MAY_READ,
             Access::Read => TOUCHED_BY_READ,
             Access::Write if fixed => {
                 // A permitted write finds the path's own copy.
@@ -239,6 +243,7 @@ impl Memory {
 
     /// Copies between ranges of living objects, which may overlap.
     pub(crate) fn copy(&mut self, session: &mut Session<'_>, to: Pointer, from: Pointer, size: u64) {
+        self.copy_padding(to, from, size);
         let plain = self.get(from.object).and_then(|object| object.plain_bytes(from.offset, size)).map(<[u8]>::to_vec);
         let Some(bytes) = plain else {
             for (at, size, value) in self.pieces(session, from.object, from.offset, size) {

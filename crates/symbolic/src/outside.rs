@@ -11,10 +11,13 @@ use branchwise_program::CodeFunctionId;
 use branchwise_program::assumption::catalogue::{
     CALLEES_DO_NOT_CALL_BACK, CALLEES_DO_NOT_JUMP, CALLEES_DO_NOT_THROW, CALLEES_KEEP_NO_POINTERS,
     CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST, CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED,
-    ERRNO_KEPT_ON_SUCCESS, LIBRARY_AS_HERE, LOCALE_IS_C, RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
+    ERRNO_KEPT_ON_SUCCESS, INLINE_DEFINITIONS_AGREE, LIBRARY_AS_HERE, LOCALE_IS_C, NO_INTERPOSITION, NO_SPURIOUS_FAILURE,
+    ONE_THREAD, PADDING_IS_KEPT, RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::assumption::{Assumption, KnownAssumption};
+use branchwise_program::code::Operand;
 use branchwise_program::library::otherwise::Errno;
+use branchwise_program::library::{acquires, is_try_lock, releases};
 use branchwise_program::map::Stub;
 
 use crate::executor::{Executor, Step};
@@ -61,6 +64,8 @@ pub(crate) enum Way {
     Success,
     /// It is one of `math.h`, which tells errors so.
     Error,
+    /// It waits for other threads, and one of them wrote.
+    OtherThread,
 }
 
 /// A mark: who may have written, and how.
@@ -76,6 +81,7 @@ impl Way {
             Way::ConstantPointer => CALLEES_RESPECT_CONST,
             Way::Result => RESULTS_ARE_SEPARATE,
             Way::Success | Way::Error => ERRNO_KEPT_ON_SUCCESS,
+            Way::OtherThread => ONE_THREAD,
         }
     }
 }
@@ -112,6 +118,38 @@ impl<'p> Executor<'_, 'p> {
         for (object, way) in given {
             self.memory.outdate(object, (callee, way));
             self.memory.make_known_outside(object, callee);
+        }
+    }
+
+    /// A function returns that tries a lock: where it got the lock, it might have failed.
+    pub(crate) fn note_tried_lock(&mut self, values: &[Operand]) {
+        let [.., caller, tried] = &self.frames[..] else { return };
+        let (caller, tried) = (&self.code.functions[caller.function], &self.code.functions[tried.function]);
+        if !is_try_lock(&tried.name) || acquires(&caller.name) {
+            return;
+        }
+        let failed = values.first().is_some_and(|value| matches!(self.value(value), Value::Bits(1..)));
+        if failed || self.in_precondition() {
+            return;
+        }
+        self.rest_on(NO_SPURIOUS_FAILURE.assumed());
+        let lock = tried.parameters.first().map(|lock| self.value(&Operand::Register(*lock)));
+        if !lock.is_some_and(|lock| self.is_own_place(&lock)) {
+            self.rest_on(ONE_THREAD.assumed());
+        }
+    }
+
+    /// A function that waits for other threads is called: they may have written what others see, where they could go on.
+    pub(crate) fn let_threads_act(&mut self, callee: CodeFunctionId) {
+        let stubs = &self.session.program.map.stubs;
+        let symbol = &self.code.functions[callee].name;
+        let name = stubs.iter().find(|stub| stub.symbol == *symbol).map_or(symbol.as_str(), |stub| stub.name.as_str());
+        self.memory.released |= releases(name);
+        if self.in_precondition() || !acquires(name) || !self.memory.released {
+            return;
+        }
+        for (object, _) in self.seen_outside() {
+            self.memory.outdate(object, (callee, Way::OtherThread));
         }
     }
 
@@ -176,10 +214,25 @@ impl<'p> Executor<'_, 'p> {
 
     /// A function is called whose definition the linker may replace, or choose.
     pub(crate) fn note_weak(&mut self, callee: CodeFunctionId) {
-        if self.session.program.is_replaceable(callee) {
-            let found = &self.code.functions[callee];
-            let known = if found.weak && !found.library { WEAK_DEFINITIONS_STAY } else { LIBRARY_AS_HERE };
-            self.rest_on(known.about(&found.name));
+        let program = self.session.program;
+        if !program.is_replaceable(callee) {
+            return;
+        }
+        let found = &self.code.functions[callee];
+        let name = &found.name;
+        let known = match () {
+            () if program.map.inline_functions.contains(name) => INLINE_DEFINITIONS_AGREE,
+            () if program.map.is_interposable => NO_INTERPOSITION,
+            () if found.weak && !found.library => WEAK_DEFINITIONS_STAY,
+            () => LIBRARY_AS_HERE,
+        };
+        self.rest_on(known.about(name));
+    }
+
+    /// The path reads bytes that belong to no member of a structure.
+    pub(crate) fn note_padding(&mut self, object: ObjectId, offset: u64, size: u64) {
+        if self.memory.is_padding(object, offset, size) {
+            self.rest_on(PADDING_IS_KEPT.assumed());
         }
     }
 
@@ -190,6 +243,10 @@ impl<'p> Executor<'_, 'p> {
         }
         let marks: Vec<Mark> = self.memory.outdated(object, offset, size).collect();
         for (callee, way) in marks {
+            if way == Way::OtherThread {
+                self.rest_on(ONE_THREAD.assumed());
+                continue;
+            }
             let shared = &self.session.shared;
             let name = self.code.functions[callee].name.as_str();
             let subject = shared.interfering(callee).or_else(|| shared.of_library(callee)).map(Stub::subject);

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use branchwise_constraints::TermId;
 use branchwise_program::assumption::Assumption;
+use branchwise_program::assumption::catalogue::{CONSTANTS_ARE_SEPARATE, OBJECTS_NOT_ADJACENT};
 use branchwise_program::code::Location;
 use branchwise_program::map::{Event, Reading};
 use branchwise_program::{BlockId, CodeFunctionId, FeedId, FunctionId};
 
 use crate::arguments::ArgumentLimits;
 use crate::changes::Change;
-use crate::inputs::ShapeId;
+use crate::inputs::{ShapeId, Sharing};
 use crate::possible::PossibleFault;
 use crate::probes::Probed;
 use crate::registers::Registers;
@@ -306,10 +307,8 @@ pub struct Caveats {
     /// Names of pointer inputs and globals that might share an object, where that could have made a difference: it
     /// compared them, or went through both and wrote through one.
     pub may_alias: BTreeSet<(String, String)>,
-    /// Those of them that a session could let share an object and does not.
-    pub could_share: BTreeSet<(String, String)>,
-    /// Those of them that it compared on the way through one: the other could be its end.
-    pub compared: BTreeSet<(String, String)>,
+    /// What a session could let pointers point to and does not.
+    pub could: Sharing,
     /// Classes of which it got objects in states that constructors and the calls of a test lead to, and in no others.
     pub made_objects: BTreeSet<String>,
     /// The same, where no calls follow the constructor.
@@ -366,6 +365,12 @@ impl Places {
 }
 
 impl Caveats {
+    /// Tells whether the path depends on where objects lie, which another run may choose differently.
+    pub fn is_guess(&self) -> bool {
+        let is_place = |it: &Assumption| OBJECTS_NOT_ADJACENT.is(it) || CONSTANTS_ARE_SEPARATE.is(it);
+        self.looks_at_addresses || self.assumed.keys().any(is_place)
+    }
+
     /// What limits a conclusion drawn from both. Taken apart by name, so that nobody forgets a new one here.
     pub fn add(&mut self, other: &Caveats) {
         let Caveats {
@@ -375,8 +380,7 @@ impl Caveats {
             assumed,
             plain_numbers,
             may_alias,
-            could_share,
-            compared,
+            could,
             made_objects,
             fixed_objects,
             left_out_methods,
@@ -394,8 +398,7 @@ impl Caveats {
         }
         self.plain_numbers |= plain_numbers;
         self.may_alias.extend(may_alias.iter().cloned());
-        self.could_share.extend(could_share.iter().cloned());
-        self.compared.extend(compared.iter().cloned());
+        self.could.add(could);
         self.made_objects.extend(made_objects.iter().cloned());
         self.fixed_objects.extend(fixed_objects.iter().cloned());
         self.left_out_methods.extend(left_out_methods.iter().cloned());

@@ -117,6 +117,8 @@ pub struct Prepared<'p> {
     pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
     /// Somebody may jump back to a `setjmp`.
     pub(crate) may_jump: bool,
+    /// The program installs handlers of signals.
+    pub(crate) handles_signals: bool,
     /// What runs all constructors.
     pub(crate) start: Option<CodeFunctionId>,
     /// Those of them that stand for functions which may do what no feed says.
@@ -150,6 +152,7 @@ impl<'p> Prepared<'p> {
             library_calls: Rc::new(program.library_calls()),
             stubs: Rc::new(stubs(program)),
             may_jump: program.may_jump_back(),
+            handles_signals: program.handles_signals(),
             start: program.code.function_named(START),
             interfering: Rc::new(stubs_where(program, |stub| program.map.may_interfere(stub))),
             of_library: Rc::new(stubs_where(program, |stub| stub.is_of_library() && !program.map.may_interfere(stub))),
@@ -257,7 +260,7 @@ impl<'p> Session<'p> {
     /// its driver.
     pub fn afresh(&self, pointer_elements: u64) -> Option<Session<'p>> {
         let mut session = self.shared.session(self.function, pointer_elements)?;
-        (session.inputs.shared, session.inputs.compared) = (self.inputs.shared.clone(), self.inputs.compared.clone());
+        session.inputs.sharing = self.inputs.sharing.clone();
         (session.object_calls, session.undefined) = (self.object_calls, self.undefined);
         Some(session.with_calls_before(self.calls_before))
     }
@@ -449,7 +452,8 @@ fn allocate_global(memory: &mut Memory, id: GlobalId, global: &Global, written: 
     // What a function does never depends on the runtime's own data.
     let state = !global.constant && (written || global.elsewhere) && !global.name.starts_with("__bw_own_");
     let contents = if global.initializer.is_some() { Contents::Zero } else { Contents::Uninitialised };
-    memory.allocate(global.size, global.alignment, Origin::Global { id, state }, contents);
+    let object = memory.allocate(global.size, global.alignment, Origin::Global { id, state }, contents);
+    memory.set_padding(object, &global.padding);
 }
 
 fn initialise(memory: &mut Memory, object: ObjectId, initializer: &Initializer) {

@@ -3,8 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use branchwise_constraints::{CompareOp as TermCompare, TermId};
-use branchwise_program::assumption::catalogue::{ONE_THREAD, VOLATILE_HOLDS, WEAK_REFERENCES_RESOLVE};
-use branchwise_program::code::{Edge, Instruction, Operand, Terminator};
+use branchwise_program::assumption::catalogue::{
+    NO_SIGNALS, NO_SPURIOUS_FAILURE, ONE_THREAD, VOLATILE_HOLDS, WEAK_REFERENCES_RESOLVE,
+};
+use branchwise_program::code::{Changes, Edge, Instruction, Operand, Terminator};
 use branchwise_program::map::{Event, Label, LabelValues};
 use branchwise_program::{MarkerId, RegisterId};
 
@@ -81,7 +83,7 @@ impl<'p> Executor<'_, 'p> {
                 self.set(*out, value);
             }
             Instruction::StackObject { out, size, count, alignment } => {
-                let value = self.stack_object(*size, count, *alignment)?;
+                let value = self.stack_object(*out, *size, count, *alignment)?;
                 self.set(*out, value);
             }
             Instruction::Load { out, width, address } => {
@@ -104,7 +106,7 @@ impl<'p> Executor<'_, 'p> {
             Instruction::Assume { condition } => self.assume(condition)?,
             Instruction::Output { index, address, size } => self.output(*index, address, *size)?,
             Instruction::VariadicStart { list } => self.variadic_start(list)?,
-            Instruction::VolatileRead { address, atomic } => self.note_volatile(address, *atomic),
+            Instruction::VolatileRead { address, by } => self.note_volatile(address, *by),
             Instruction::VolatileWrite { .. } => {}
             Instruction::WeakReference { out, symbol } => self.weak_reference(*out, symbol),
             Instruction::Unsupported { what } => return self.unsupported(what.clone()),
@@ -123,7 +125,10 @@ impl<'p> Executor<'_, 'p> {
                 let edge = self.switch(value, *width, cases, default)?;
                 self.jump(edge)
             }
-            Terminator::Return(values) => self.leave(values),
+            Terminator::Return(values) => {
+                self.note_tried_lock(values);
+                self.leave(values)
+            }
             Terminator::Unreachable => {
                 self.fail(FaultKind::Abort, "execution reached a point that the compiler took for unreachable")
             }
@@ -224,13 +229,17 @@ impl<'p> Executor<'_, 'p> {
         Ok(self.term_value(term))
     }
 
-    fn stack_object(&mut self, size: u64, count: &Operand, alignment: u64) -> Step<Value> {
+    fn stack_object(&mut self, out: RegisterId, size: u64, count: &Operand, alignment: u64) -> Step<Value> {
         let count = self.value(count);
         let count = self.concretise(&count, 64)?;
         let Some(size) = size.checked_mul(count).filter(|&size| size <= LARGEST_STACK_OBJECT) else {
             return self.unsupported("a stack object of more than 64 MiB");
         };
         let object = self.memory.allocate(size, alignment, Origin::Stack, Contents::Uninitialised);
+        let function = self.frame().function;
+        if let Some(padding) = self.code.functions[function].padding.get(&out) {
+            self.memory.set_padding(object, padding);
+        }
         self.frame().stack_objects.push(object);
         Ok(Value::Pointer(Pointer { object, offset: 0 }))
     }
@@ -262,21 +271,45 @@ impl<'p> Executor<'_, 'p> {
         self.set(out, value);
     }
 
-    /// What the hardware may change by itself, or other threads: everything but the function's own objects that nobody
-    /// else was given.
-    fn note_volatile(&mut self, address: &Operand, atomic: bool) {
-        let own = match self.value(address) {
-            Value::Pointer(pointer) => self.memory.get(pointer.object).is_some_and(|object| {
-                let made = object.origin == Origin::Stack || (atomic && object.origin == Origin::Heap);
-                made && self.memory.known_outside(pointer.object).is_none() && !self.is_of_driver(pointer.object)
-            }),
-            // Each read there is an input of its own.
-            Value::Bits(_) | Value::Term(_) => !atomic,
-            _ => false,
-        };
-        if !own {
-            self.rest_on(if atomic { ONE_THREAD } else { VOLATILE_HOLDS }.assumed());
+    /// What the hardware may change by itself, or other threads and handlers of signals. Of the function's own objects that
+    /// nobody else was given, only the hardware changes any.
+    fn note_volatile(&mut self, address: &Operand, by: Changes) {
+        let address = self.value(address);
+        if by == Changes::ThreadsOrChance && !self.repeats_exchange() {
+            self.rest_on(NO_SPURIOUS_FAILURE.assumed());
         }
+        let by_hardware = by == Changes::Hardware;
+        // Each read of a register is an input of its own.
+        if by_hardware && matches!(address, Value::Bits(_) | Value::Term(_)) {
+            return;
+        }
+        match self.is_own_place(&address) {
+            true if by_hardware => self.rest_on(VOLATILE_HOLDS.about("locals")),
+            true => {}
+            false => {
+                self.rest_on(if by_hardware { VOLATILE_HOLDS } else { ONE_THREAD }.assumed());
+                if self.session.shared.handles_signals {
+                    self.rest_on(NO_SIGNALS.assumed());
+                }
+            }
+        }
+    }
+
+    /// Whether the standard library makes an exchange for itself: it repeats one that failed.
+    fn repeats_exchange(&self) -> bool {
+        const OF_LIBRARY: [&str; 4] = ["_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx"];
+        let names = self.frames.iter().rev().map(|frame| self.code.functions[frame.function].name.as_str());
+        let mut callers = names.skip_while(|name| name.contains("compare_exchange"));
+        callers.next().is_some_and(|name| OF_LIBRARY.iter().any(|prefix| name.starts_with(prefix)))
+    }
+
+    /// Whether an address leads to an object that the program made and that nobody else was given.
+    pub(crate) fn is_own_place(&self, address: &Value) -> bool {
+        let Value::Pointer(pointer) = address else { return false };
+        let object = pointer.object;
+        let origin = self.memory.get(object).map(|object| object.origin);
+        let made = matches!(origin, Some(Origin::Stack | Origin::Heap));
+        made && self.memory.known_outside(object).is_none() && !self.is_of_driver(object)
     }
 
     pub(crate) fn is_at(&mut self, offset: TermId, place: u64) -> TermId {

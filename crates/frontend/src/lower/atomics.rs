@@ -1,7 +1,7 @@
 //! Atomic operations as sequences, which is what they are in a program with one thread. Each says that it is one: other
 //! threads may have changed what it reads.
 
-use branchwise_program::code::{BinaryOp, CompareOp, Operand, Width};
+use branchwise_program::code::{BinaryOp, Changes, CompareOp, Operand, Width};
 
 use super::Unsupported;
 use super::emit::{Emitter, mask};
@@ -14,7 +14,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         let address = self.scalar(operand(value, 0)?)?;
         let change = self.scalar(operand(value, 1)?)?;
         let width = self.width(value)?;
-        self.emit.volatile_read(address, true);
+        self.emit.volatile_read(address, Changes::Threads);
         let old = self.emit.load(width, address);
         let new = updated(&mut self.emit, value.rmw_op(), width, old, change)?;
         self.emit.store(width, new, address);
@@ -27,7 +27,8 @@ impl<'m> FunctionLowering<'_, 'm> {
         let width = self.width(expected)?;
         let expected = self.scalar(expected)?;
         let new = self.scalar(operand(value, 2)?)?;
-        self.emit.volatile_read(address, true);
+        let by = if value.is_weak_exchange() { Changes::ThreadsOrChance } else { Changes::Threads };
+        self.emit.volatile_read(address, by);
         let old = self.emit.load(width, address);
         let equal = self.emit.compare(CompareOp::Eq, width, old, expected);
         let stored = self.emit.select(width, equal, new, old);

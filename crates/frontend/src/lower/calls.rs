@@ -7,6 +7,7 @@ use super::Unsupported;
 use super::function::FunctionLowering;
 use super::instructions::Parts;
 use super::llvm::{TypeKind, Value, ValueKind};
+use super::module::behind;
 
 /// The declaration that every trap calls.
 pub const TRAP: &str = "llvm.trap";
@@ -34,7 +35,7 @@ impl<'m> FunctionLowering<'_, 'm> {
         if let Some((code, constraints)) = called.inline_assembly() {
             return self.inline_assembly(value, &code, &constraints);
         }
-        let callee = self.module.resolve_alias(called);
+        let callee = behind(called);
         if callee.kind() != ValueKind::LLVMFunctionValueKind {
             let pointer = self.scalar(callee)?;
             return self.plain_call(value, Callee::Indirect(pointer));

@@ -5,7 +5,7 @@ use branchwise_program::code::{Initializer, Operand};
 use super::Unsupported;
 use super::function::FunctionLowering;
 use super::llvm::{Type, TypeKind, Value, ValueKind};
-use super::module::{ModuleLowering, is_weak};
+use super::module::{ModuleLowering, behind, is_weak};
 use super::wide::is_wide;
 
 impl<'m> FunctionLowering<'_, 'm> {
@@ -65,7 +65,7 @@ impl<'m> FunctionLowering<'_, 'm> {
     }
 
     fn alias(&mut self, value: Value<'m>) -> Result<Vec<Operand>, Unsupported> {
-        let aliasee = self.module.resolve_alias(value);
+        let aliasee = behind(value);
         if aliasee == value {
             return Err(Unsupported(format!("the alias {}", value.name())));
         }

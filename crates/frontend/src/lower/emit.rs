@@ -2,7 +2,7 @@
 
 use branchwise_program::RegisterId;
 use branchwise_program::code::{
-    Address, Binary, BinaryOp, Cast, CastOp, Compare, CompareOp, Instruction, Location, Operand, Width,
+    Address, Binary, BinaryOp, Cast, CastOp, Changes, Compare, CompareOp, Instruction, Location, Operand, Width,
 };
 
 use branchwise_program::IdVec;
@@ -114,8 +114,8 @@ impl Emitter {
     }
 
     /// The next load is one of a volatile object, or an atomic one.
-    pub fn volatile_read(&mut self, address: Operand, atomic: bool) {
-        self.push(Instruction::VolatileRead { address, atomic });
+    pub fn volatile_read(&mut self, address: Operand, by: Changes) {
+        self.push(Instruction::VolatileRead { address, by });
     }
 
     /// The next store is one to a volatile object.

@@ -1,8 +1,9 @@
 //! One function: its blocks, its phis and its edges.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use branchwise_program::code::{BinaryOp, Block, Edge, Function, Instruction, Operand, Terminator, Width};
+use branchwise_program::padding::Padding;
 use branchwise_program::{BlockId, Id, IdVec, RegisterId};
 
 use super::Unsupported;
@@ -10,7 +11,7 @@ use super::dominators::Dominators;
 use super::emit::{Emitter, PendingAddress, PendingIndex};
 use super::library::is_model;
 use super::llvm::{BasicBlock, Opcode, Value};
-use super::module::{ModuleLowering, is_weak};
+use super::module::ModuleLowering;
 use super::shape::Shape;
 
 pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function {
@@ -31,7 +32,8 @@ pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function 
         results,
         variadic: ty.is_variadic(),
         library: is_model(value),
-        weak: is_weak(value),
+        weak: lowering.module.is_replaceable(value),
+        padding: lowering.padding,
         blocks,
     }
 }
@@ -40,6 +42,8 @@ pub fn lower<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Function 
 pub struct FunctionLowering<'a, 'm> {
     pub module: &'a mut ModuleLowering<'m>,
     pub emit: Emitter,
+    /// Of the stack objects.
+    pub padding: BTreeMap<RegisterId, Padding>,
     /// The registers or other operands that stand for each value.
     values: HashMap<Value<'m>, Vec<Operand>>,
     /// Addresses whose only use is a further address computation; they are folded into it.
@@ -77,6 +81,7 @@ impl<'a, 'm> FunctionLowering<'a, 'm> {
         FunctionLowering {
             module,
             emit: Emitter::default(),
+            padding: BTreeMap::new(),
             values: HashMap::new(),
             pending_addresses: HashMap::new(),
             pending_indices: HashMap::new(),

@@ -78,6 +78,16 @@ impl<'m> ModuleView<'m> {
         // SAFETY: the module is alive.
         values(unsafe { LLVMGetFirstGlobal(self.module) }, LLVMGetNextGlobal)
     }
+    pub fn aliases(self) -> impl Iterator<Item = Value<'m>> {
+        // SAFETY: the module is alive.
+        values(unsafe { LLVMGetFirstGlobalAlias(self.module) }, LLVMGetNextGlobalAlias)
+    }
+    /// Whether other libraries may replace what this module defines for all.
+    pub fn is_interposable(self) -> bool {
+        const FLAG: &CStr = c"SemanticInterposition";
+        // SAFETY: the module and the name are alive.
+        unsafe { !LLVMGetModuleFlag(self.module, FLAG.as_ptr(), FLAG.count_bytes()).is_null() }
+    }
     /// Only for types with a size.
     pub fn abi_size(self, ty: Type<'m>) -> u64 {
         // SAFETY: layout and type are alive.
@@ -274,6 +284,18 @@ impl<'m> Value<'m> {
     pub fn is_volatile(self) -> bool {
         // SAFETY: callers hold one of these.
         unsafe { LLVMGetVolatile(self.0) != 0 }
+    }
+    /// Whether a function or variable can be seen by all other libraries.
+    pub fn is_seen_by_all(self) -> bool {
+        // SAFETY: callers hold a global value.
+        let visibility = unsafe { LLVMGetVisibility(self.0) };
+        let seen = visibility == inkwell::llvm_sys::LLVMVisibility::LLVMDefaultVisibility;
+        seen && self.linkage() == Linkage::LLVMExternalLinkage
+    }
+    /// Whether a compare-and-exchange may fail for no reason.
+    pub fn is_weak_exchange(self) -> bool {
+        // SAFETY: callers hold such an instruction.
+        unsafe { LLVMGetWeak(self.0) != 0 }
     }
     /// Whether a load is atomic.
     pub fn is_atomic(self) -> bool {

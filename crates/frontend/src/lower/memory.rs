@@ -1,12 +1,14 @@
 //! Stack objects, loads, stores and addresses.
 
-use branchwise_program::code::{Instruction, Operand, Scaled};
+use branchwise_program::RegisterId;
+use branchwise_program::code::{Changes, Instruction, Operand, Scaled};
 
 use super::Unsupported;
 use super::emit::{PendingAddress, signed};
 use super::function::FunctionLowering;
 use super::instructions::{Parts, operand};
 use super::llvm::{Opcode, Type, TypeKind, Value};
+use super::padding::padding;
 use super::shape::Part;
 
 impl<'m> FunctionLowering<'_, 'm> {
@@ -22,7 +24,15 @@ impl<'m> FunctionLowering<'_, 'm> {
         let out = self.emit.register(64);
         let size = self.module.view.abi_size(ty);
         self.emit.push(Instruction::StackObject { out, size, count, alignment: value.alignment() });
+        self.note_padding(out, ty);
         Ok(vec![Operand::Register(out)])
+    }
+
+    fn note_padding(&mut self, object: RegisterId, ty: Type<'m>) {
+        let padding = padding(self.module.view, ty);
+        if !padding.is_empty() {
+            self.padding.insert(object, padding);
+        }
     }
 
     /// A structure passed by value in memory is the callee's own: it works on a copy, as in the calling convention.
@@ -34,6 +44,7 @@ impl<'m> FunctionLowering<'_, 'm> {
             let (size, alignment) = (self.module.view.abi_size(ty), self.module.view.abi_alignment(ty));
             let out = self.emit.register(64);
             self.emit.push(Instruction::StackObject { out, size, count: Operand::Constant(1), alignment });
+            self.note_padding(out, ty);
             let to = Operand::Register(out);
             self.emit.push(Instruction::CopyMemory { to, from, size: Operand::Constant(u128::from(size)) });
             self.bind(parameter, vec![to]);
@@ -43,11 +54,12 @@ impl<'m> FunctionLowering<'_, 'm> {
     pub fn load(&mut self, value: Value<'m>) -> Parts {
         let shape = self.shape(value)?;
         let address = self.scalar(operand(value, 0)?)?;
+        let by = if value.is_atomic() { Changes::Threads } else { Changes::Hardware };
         let watched = value.is_volatile() || value.is_atomic();
         let read = |part: &Part| {
             let address = self.part_address(part, address)?;
             if watched {
-                self.emit.volatile_read(address, value.is_atomic());
+                self.emit.volatile_read(address, by);
             }
             Ok(self.emit.load(part.width, address))
         };

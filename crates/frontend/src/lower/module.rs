@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use branchwise_program::code::{Code, Function, Global, Initializer, Operand};
+use branchwise_program::padding::Padding;
 use branchwise_program::{CodeFunctionId, GlobalId, Id, IdVec, RegisterId};
 
 use super::calls::{TRAP, is_marker_call, is_trap};
 use super::llvm::{Linkage, ModuleView, Value, ValueKind};
+use super::padding::padding;
 use super::shape::Shapes;
 use super::{constants, function};
 
@@ -45,6 +47,8 @@ pub struct ModuleLowering<'m> {
     labels: Vec<Value<'m>>,
     /// The words of assembly outside functions, which may read and write each variable that it names.
     in_assembly: HashSet<&'m str>,
+    /// What stands behind names that the linker may give another meaning.
+    behind_weak_aliases: HashSet<Value<'m>>,
 }
 
 impl<'m> ModuleLowering<'m> {
@@ -58,6 +62,7 @@ impl<'m> ModuleLowering<'m> {
             globals: HashMap::new(),
             labels: Vec::new(),
             in_assembly: view.assembly().split(|letter| !is_part_of_symbol(letter)).collect(),
+            behind_weak_aliases: view.aliases().filter(|&alias| is_weak(alias)).map(behind).collect(),
         }
     }
 
@@ -65,6 +70,14 @@ impl<'m> ModuleLowering<'m> {
     fn is_internal(&self, value: Value<'m>) -> bool {
         let local = matches!(value.linkage(), Linkage::LLVMInternalLinkage | Linkage::LLVMPrivateLinkage);
         local && !self.in_assembly.contains(value.name().as_str())
+    }
+
+    /// Whether somebody may replace a definition: the linker where it is weak, or has a weak alias, whose users may get
+    /// something else; the loader where the module says so.
+    pub fn is_replaceable(&self, value: Value<'m>) -> bool {
+        is_weak(value)
+            || self.behind_weak_aliases.contains(&value)
+            || self.view.is_interposable() && value.is_seen_by_all()
     }
 
     fn number(&mut self, functions: &[Value<'m>], globals: &[Value<'m>]) {
@@ -93,18 +106,18 @@ impl<'m> ModuleLowering<'m> {
         });
         Id::new(self.globals.len() + place)
     }
+}
 
-    /// What an alias stands for, through any number of aliases; other values stand for themselves.
-    pub fn resolve_alias(&self, value: Value<'m>) -> Value<'m> {
-        let mut current = value;
-        while current.kind() == ValueKind::LLVMGlobalAliasValueKind {
-            match current.aliasee() {
-                Some(aliasee) => current = aliasee,
-                None => break,
-            }
+/// What an alias stands for, through any number of aliases; other values stand for themselves.
+pub fn behind(value: Value<'_>) -> Value<'_> {
+    let mut current = value;
+    while current.kind() == ValueKind::LLVMGlobalAliasValueKind {
+        match current.aliasee() {
+            Some(aliasee) => current = aliasee,
+            None => break,
         }
-        current
     }
+    current
 }
 
 fn is_part_of_symbol(letter: char) -> bool {
@@ -135,6 +148,7 @@ fn trap_declaration() -> Function {
         variadic: false,
         library: false,
         weak: false,
+        padding: Default::default(),
         blocks: IdVec::new(),
     }
 }
@@ -149,6 +163,7 @@ fn labels_of(function: Value<'_>) -> Global {
         internal: true,
         elsewhere: false,
         weak: false,
+        padding: Default::default(),
         initializer: Some(Initializer { bytes: vec![0; size], addresses: Vec::new() }),
     }
 }
@@ -168,7 +183,8 @@ fn lower_global<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Global
         constant: value.is_constant_global(),
         internal: module.is_internal(value),
         elsewhere: false,
-        weak: is_weak(value),
+        weak: module.is_replaceable(value),
+        padding: if sized { padding(module.view, ty) } else { Padding::default() },
         initializer: value.initializer().map(|initializer| constants::initializer(module, initializer)),
     }
 }

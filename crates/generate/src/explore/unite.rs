@@ -99,8 +99,8 @@ impl Exploration<'_, '_> {
 
     /// Following all ways would have to be done again with objects that inputs share; that covers those without as well.
     pub(crate) fn shares_first(&self) -> bool {
-        let known = &self.session.inputs.shared;
-        let new = self.limitations.caveats.could_share.difference(known).count();
+        let known = &self.session.inputs.sharing.shared;
+        let new = self.limitations.caveats.could.shared.difference(known).count();
         !self.uniting.begun && (1..=FEW_PAIRS).contains(&new)
     }
 

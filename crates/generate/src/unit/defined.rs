@@ -1,13 +1,11 @@
 //! Tests without undefined behaviour, for goals that tests have reached only behind it. In the rounds for them a path ends where
 //! arithmetic is undefined, so that every input they find is defined on its whole way.
 
-use std::collections::BTreeSet;
-
 use branchwise_goals::{GoalId, Ledger};
 use branchwise_program::map::Event;
-use branchwise_symbolic::Undefined;
+use branchwise_symbolic::{Sharing, Undefined};
 
-use super::{SharedPair, Unit, larger};
+use super::{Unit, larger};
 use crate::explore::{Attempt, Budget, Exploration, Found, Limitations, Means};
 use crate::replayed::predicted_goals;
 use crate::settings::Bounds;
@@ -25,7 +23,7 @@ impl Unit<'_, '_> {
     pub(super) fn look_for_defined(
         &self,
         ledger: &mut Ledger,
-        (means, shared): (&Means<'_>, &BTreeSet<SharedPair>),
+        (means, sharing): (&Means<'_>, &Sharing),
         found: Found<'_>,
         attempts: &mut Vec<Attempt>,
         (budget, share): (&mut Budget<'_>, f64),
@@ -38,7 +36,7 @@ impl Unit<'_, '_> {
         for _ in 0..MOST_ROUNDS {
             let Some(session) = self.place.prepared.session(self.function, bounds.pointer_elements) else { break };
             let mut session = session.with_calls_before(bounds.calls - 1);
-            session.inputs.shared = shared.clone();
+            session.inputs.sharing = sharing.clone();
             (session.object_calls, session.undefined) = (bounds.object_calls, Undefined::Avoid);
             let found = Found { counters: &mut *counters, faults: &mut *faults };
             let mut exploration = Exploration::new(session, means, &mut reopened, found, bounds, budget);

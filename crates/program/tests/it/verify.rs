@@ -51,6 +51,7 @@ fn program() -> Program {
         variadic: false,
         library: false,
         weak: false,
+        padding: Default::default(),
         blocks: IdVec::from_iter([
             block(vec![less], branch),
             block(vec![sum], Terminator::Jump(jump(2, vec![(RegisterId(3), register(2))]))),
@@ -65,6 +66,7 @@ fn program() -> Program {
         variadic: false,
         library: false,
         weak: false,
+        padding: Default::default(),
         blocks: IdVec::new(),
     };
     let global = Global {
@@ -75,6 +77,7 @@ fn program() -> Program {
         internal: true,
         elsewhere: false,
         weak: false,
+        padding: Default::default(),
         initializer: Some(Initializer {
             bytes: vec![0; 8],
             addresses: vec![(0, Operand::Function(CodeFunctionId(1)))],

@@ -48,6 +48,7 @@ impl Memory {
         known: impl Fn(&Object) -> Option<ObjectId>,
     ) -> Vec<Counterpart> {
         self.gave_objects |= other.gave_objects;
+        self.released |= other.released;
         let both = self.objects.len().min(other.objects.len());
         let common = (0..both).take_while(|&index| self.birth(index) == other.birth(index)).count();
         let by_birth: HashMap<Birth, ObjectId> =

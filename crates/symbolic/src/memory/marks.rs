@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use branchwise_program::CodeFunctionId;
+use branchwise_program::padding::Padding;
 
 use super::{MAY_READ, MAY_WRITE, Memory, TOUCHED_BY_READ, TOUCHED_BY_WRITE};
 use crate::changes::Access;
 use crate::outside::Mark;
-use crate::value::{ObjectId, Value};
+use crate::value::{ObjectId, Pointer, Value};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
@@ -22,6 +23,8 @@ pub(crate) struct Marks {
     access: Option<Rc<Access>>,
     /// One of them may know where it is.
     known_outside: Option<CodeFunctionId>,
+    /// Bytes that may hold anything, whatever the program wrote there.
+    padding: Option<Rc<Padding>>,
     /// The call that is under way has written it; of variables only.
     pub(super) half_written: bool,
 }
@@ -29,6 +32,11 @@ pub(crate) struct Marks {
 impl Marks {
     pub(super) fn is_outdated(&self) -> bool {
         !self.outdated.is_empty()
+    }
+
+    /// Whether reads are to be looked at.
+    pub(super) fn has_padding(&self) -> bool {
+        self.padding.is_some()
     }
 
     /// The program writes bytes.
@@ -57,6 +65,7 @@ impl Marks {
         }
         self.known_outside = self.known_outside.or(other.known_outside);
         self.half_written |= other.half_written;
+        self.padding = self.padding.take().or_else(|| other.padding.clone());
     }
 }
 
@@ -69,6 +78,30 @@ fn without(ranges: &mut Vec<Range<u64>>, offset: u64, size: u64) {
 }
 
 impl Memory {
+    /// Some bytes of an object belong to no member.
+    pub(crate) fn set_padding(&mut self, id: ObjectId, padding: &Padding) {
+        let entry = &mut self.objects[id.0 as usize];
+        let Some(object) = entry.object.as_mut().filter(|_| !padding.is_empty()) else { return };
+        entry.permits &= !MAY_READ;
+        Rc::make_mut(object).marks.padding = Some(Rc::new(padding.clone()));
+    }
+
+    /// Tells whether an access sees nothing but padding.
+    pub(crate) fn is_padding(&self, id: ObjectId, offset: u64, size: u64) -> bool {
+        let padding = self.get(id).and_then(|object| object.marks.padding.as_ref());
+        padding.is_some_and(|padding| padding.covers(offset, size))
+    }
+
+    /// Bytes were copied: what was padding is no better defined in the copy.
+    pub(crate) fn copy_padding(&mut self, to: Pointer, from: Pointer, size: u64) {
+        let copied = self.get(from.object).and_then(|object| object.marks.padding.as_ref());
+        let copied = copied.filter(|padding| padding.touches(from.offset, size));
+        let Some(moved) = copied.map(|padding| padding.moved(from.offset, to.offset, size)) else { return };
+        if self.get(to.object).is_some_and(|object| object.marks.padding.is_none()) {
+            self.set_padding(to.object, &moved);
+        }
+    }
+
     /// Somebody may have written the whole object.
     pub(crate) fn outdate(&mut self, id: ObjectId, mark: Mark) {
         let entry = &mut self.objects[id.0 as usize];

@@ -170,6 +170,7 @@ mod tests {
             variadic: false,
             library: false,
             weak: false,
+            padding: Default::default(),
             blocks: blocks.into_iter().collect(),
         };
         let mut program = Program { map: Default::default(), code: Default::default() };

@@ -9,6 +9,7 @@ use branchwise_program::code::{
     self, Binary, BinaryOp, Block, Callee, Cast, CastOp, Compare, CompareOp, Function, Instruction, Operand, Terminator,
 };
 use branchwise_program::library::otherwise::LibraryCall;
+use branchwise_program::library::{acquires, is_try_lock, releases};
 use branchwise_program::map::{Event, LabelValues};
 use branchwise_program::{BlockId, CodeFunctionId, Id, IdVec, MarkerId, Program, RegisterId};
 
@@ -429,6 +430,7 @@ impl<'f> Decoder<'f> {
                 Some(Operation::Branch { condition, fork: fork(edges) })
             }
             Terminator::Switch { .. } => self.switch(block, None),
+            Terminator::Return(_) if is_try_lock(&self.function.name) => None,
             Terminator::Return(values) => {
                 let results: Option<Box<[Slot]>> = values.iter().map(|value| self.slot(value)).collect();
                 let cost = self.cost_of(block);
@@ -448,6 +450,8 @@ impl<'f> Decoder<'f> {
             || self.program.stub(callee).is_some()
             || self.program.is_replaceable(callee)
             || self.library_calls.contains_key(&callee)
+            || acquires(&function.name)
+            || releases(&function.name)
         {
             return None;
         }
@@ -690,6 +694,7 @@ mod tests {
             variadic: false,
             library: false,
             weak: false,
+            padding: Default::default(),
             blocks: [block].into_iter().collect(),
         };
         let mut program = Program { map: Default::default(), code: Default::default() };

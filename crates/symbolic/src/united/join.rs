@@ -183,7 +183,9 @@ impl Joining<'_, '_, '_, '_> {
         executor.function_objects.extend(functions);
         executor.decided.retain(|condition, holds| second.decided.get(condition) == Some(holds));
         for (&what, touched) in &second.touched {
-            executor.touched.entry(what).or_default().written |= touched.written;
+            let entry = executor.touched.entry(what).or_default();
+            entry.written |= touched.written;
+            entry.beyond |= touched.beyond;
         }
         executor.registers_used.join(&second.registers_used);
         executor.notes.caveats.add(&second.notes.caveats);
