@@ -10,7 +10,7 @@ use branchwise_program::map::{
 use branchwise_program::usage::ONLY_NATIVE;
 use branchwise_program::{FunctionId, IdVec, MarkerId, TypeId};
 
-use clang_sys::CXCursor_FunctionDecl;
+use clang_sys::{CXCursor_Constructor, CXCursor_FunctionDecl};
 
 use crate::aliasing::aliasing;
 use crate::assembly;
@@ -46,7 +46,7 @@ use crate::syntax::{SyntaxId, SyntaxTree};
 use crate::taken_for::TakenFor;
 use crate::unmarked::Unmarked;
 use crate::unsequenced;
-use crate::usage::{Given, UsableConstructors, Workshop, usage};
+use crate::usage::{Given, Questions, UsableConstructors, Workshop, usage};
 use crate::{Declarations, FrontendError, Source, Toolchain, Unit};
 
 /// Deeply nested code makes deep recursion, in libclang and here; the memory is only reserved.
@@ -166,6 +166,7 @@ impl Job<'_> {
             derived: Derived::default(),
             class_text: String::new(),
             instances: instances::declared(&self.instances, &self.instance_places, &marked.root().children()),
+            questions: Questions::of_unit(&declarations),
             usable: UsableConstructors::new(),
             in_assembly: assembly::defined_names(&declarations, &self.preprocessed),
         };
@@ -440,13 +441,21 @@ impl Body<'_> {
         };
         let mut symbols: Vec<String> = regions.iter().filter(there).map(|(symbol, _)| symbol.clone()).collect();
         symbols.sort();
+        let is_unknown = symbols.is_empty();
         let variants: Vec<String> = symbols.iter().chain([&own]).flat_map(|symbol| variants(symbol)).collect();
         symbols.extend(variants);
         let mut seen = BTreeSet::new();
         symbols.retain(|symbol| !symbol.is_empty() && seen.insert(symbol.clone()));
+        // The mapping may not know a constructor that nobody calls; it is emitted for a base then.
+        if is_unknown && self.function.kind() == CXCursor_Constructor {
+            symbols.sort_by_key(|symbol| !symbol.contains(OF_BASE));
+        }
         symbols
     }
 }
+
+/// In the symbol of a constructor: it makes the part of an object that is a base.
+const OF_BASE: &str = "C2E";
 
 /// A constructor is compiled for complete objects and for bases, a destructor also for `delete`.
 fn variants(symbol: &str) -> Vec<String> {
@@ -484,6 +493,7 @@ struct UnitBuilder<'a, 'u> {
     /// Those that tests can make objects of.
     classes: &'a [Cursor<'u>],
     callees: Callees,
+    questions: Questions,
     derived: Derived,
     /// Definitions of generated classes.
     class_text: String,
@@ -616,6 +626,8 @@ impl<'u> UnitBuilder<'_, 'u> {
             classes: self.classes,
             derived: &self.derived.names,
             instances: &self.instances,
+            sees_owners: self.questions.sees_owners(function),
+            left_open: self.questions.left_open(function),
             opens_classes: self.job.flags.iter().any(|flag| flag == NO_ACCESS_CONTROL),
             usable: &mut self.usable,
             types: &mut self.types,
@@ -701,7 +713,8 @@ impl<'u> UnitBuilder<'_, 'u> {
             written = Written::of(&undefined, &pointed, map, types);
         }
         (self.map.feeds, self.map.callables, self.map.stubs) = (written.feeds, written.callables, written.stubs);
-        self.class_text = self.derived.text();
+        let of_streams = if self.job.headers.is_empty() { "" } else { containers::STREAM_BUFFERS };
+        self.class_text = self.derived.text() + of_streams;
         self.stubs = written.text + &self.class_text;
         self.map.stubs.append(&mut self.derived.stubs);
         self.map.derived_classes = std::mem::take(&mut self.derived.classes);

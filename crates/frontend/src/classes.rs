@@ -107,7 +107,9 @@ pub(crate) fn has_virtual_base(class: Cursor<'_>) -> bool {
     })
 }
 
-fn is_derived(class: Cursor<'_>, from: Cursor<'_>) -> bool {
+/// Whether a class is publicly derived from another.
+pub(crate) fn is_derived(class: Cursor<'_>, from: Cursor<'_>) -> bool {
+    let class = class.definition().unwrap_or(class);
     bases(class).any(|base| base.usr() == from.usr() || is_derived(base, from))
 }
 
@@ -232,4 +234,30 @@ pub(crate) fn call_text(method: Cursor<'_>, object: &str, member: &str, argument
         }
         _ => None,
     }
+}
+
+/// Whether code elsewhere may change members that are not public: friends, derived classes, methods that are defined there.
+pub(crate) fn has_hidden_state(class: Cursor<'_>) -> bool {
+    let own = class.children();
+    let hidden = own.iter().any(|child| child.kind() == CXCursor_FieldDecl && !child.is_public());
+    (hidden || all_bases(class).any(has_hidden_state)) && is_seen_elsewhere(class)
+}
+
+/// Whether other files may define classes that are derived from a class with virtual methods.
+pub(crate) fn can_be_derived_from(class: Cursor<'_>) -> bool {
+    let is_final = class.children().into_iter().any(|child| child.kind() == CXCursor_CXXFinalAttr);
+    is_polymorphic(class) && !is_final && is_seen_elsewhere(class)
+}
+
+/// Whether a class has linkage: it stands in no unnamed namespace and no function.
+fn is_seen_elsewhere(class: Cursor<'_>) -> bool {
+    let mut scope = class.semantic_parent();
+    while let Some(inner) = scope {
+        let unnamed = inner.kind() == CXCursor_Namespace && inner.spelling().is_empty();
+        if unnamed || crate::functions::is_function(inner.kind()) {
+            return false;
+        }
+        scope = inner.semantic_parent();
+    }
+    true
 }

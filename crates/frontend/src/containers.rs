@@ -146,6 +146,22 @@ pub(crate) fn standard(of: ClangType<'_>) -> Option<Standard<'_>> {
 /// What the string streams are declared by.
 pub(crate) const STRING_STREAMS: &str = "#include <sstream>\n";
 
+/// Buffers of streams that fail: there is room for so many characters, or reading fails behind the last.
+pub(crate) const STREAM_BUFFERS: &str = "\
+struct __bw_limited : std::streambuf {
+    char room[16];
+    explicit __bw_limited(int characters) { setp(room, room + characters % 16); }
+};
+struct __bw_broken : std::stringbuf {
+    explicit __bw_broken(const std::string &text) : std::stringbuf(text) {}
+    int_type underflow() override {
+        const int_type next = std::stringbuf::underflow();
+        if (traits_type::eq_int_type(next, traits_type::eof())) throw 0;
+        return next;
+    }
+};
+";
+
 /// Whether a function has a stream as a parameter.
 pub(crate) fn takes_stream(function: Cursor<'_>) -> bool {
     let is_stream = |parameter: Cursor<'_>| {

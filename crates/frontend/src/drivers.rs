@@ -49,6 +49,10 @@ void __bw_objects_constructed(const char *) noexcept;
 void __bw_objects_left_out(const char *) noexcept;
 int __bw_objects_more_calls(unsigned) noexcept;
 int __bw_objects_more_elements(unsigned) noexcept;
+int __bw_objects_share(const char *, const char *) noexcept;
+int __bw_objects_owners(const char *) noexcept;
+int __bw_objects_lasting_owners(const char *) noexcept;
+int __bw_objects_past(const char *) noexcept;
 }
 struct __bw_here {};
 inline void *operator new(decltype(sizeof 0), void *__bw_at, __bw_here) noexcept { return __bw_at; }

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use branchwise_program::FeedId;
-use branchwise_program::usage::{Blank, Calls, Construction, Container, ONLY_NATIVE, Object, Step, Usage, filled};
+use branchwise_program::usage::{
+    Blank, Calls, Construction, Container, ONLY_NATIVE, Object, Question, Step, Usage, Variation, Way, filled,
+};
 
 /// Writes what the steps of a usage do.
 pub(crate) struct Preparation {
@@ -46,6 +48,7 @@ impl Preparation {
                 Step::Object(object) => self.object(object),
                 Step::Calls(calls) => self.calls(calls),
                 Step::Container(container) => self.container(container),
+                Step::Variation(variation) => self.variation(variation),
                 Step::Answers { feed, .. } => self.line(&format!("__bw_value<{}> {}{{}};", feed.0, fed(*feed))),
             }
         }
@@ -131,6 +134,41 @@ impl Preparation {
         self.steps(&container.element);
         self.line(&expression(&container.add));
         self.line("}");
+    }
+
+    /// Nobody asks for the choice where the session lets the test take the first way alone.
+    fn variation(&mut self, Variation { question, choice, object, ways }: &Variation) {
+        if let Some(object) = object {
+            self.line(&format!("{} *{} = nullptr;", object.class, pointer(object.number)));
+        }
+        self.line(&format!("unsigned char {} = 0;", fed(*choice)));
+        let feed = format!("__bw_feed(&{0}, {1}, sizeof {0});", fed(*choice), choice.0);
+        self.line(&format!("if (__bw_objects_{}) {feed}", asked(question)));
+        for (index, way) in ways.iter().enumerate() {
+            self.branch(*choice, index, index + 1 == ways.len());
+            self.way(way);
+            if let Some(object) = object {
+                self.line(&format!("{} = {};", pointer(object.number), expression(&way.pointer)));
+            }
+            self.line("}");
+        }
+    }
+
+    fn way(&mut self, way: &Way) {
+        self.steps(&way.steps);
+        if !way.requires.is_empty() {
+            self.line(&format!("__bw_assume({});", expression(&way.requires)));
+        }
+    }
+}
+
+/// A question as a call.
+fn asked(question: &Question) -> String {
+    match question {
+        Question::Shares(argument, other) => format!("share(\"{argument}\", \"{other}\")"),
+        Question::Owners(argument) => format!("owners(\"{argument}\")"),
+        Question::LastingOwners(argument) => format!("lasting_owners(\"{argument}\")"),
+        Question::Past(stream) => format!("past(\"{stream}\")"),
     }
 }
 

@@ -7,6 +7,7 @@ use branchwise_program::TypeId;
 use clang_sys::*;
 
 use crate::clang::ClangType;
+use crate::classes::is_polymorphic;
 use crate::ctypes::{Types, is_arithmetic};
 use crate::drivers::is_unspellable;
 use crate::usage::is_plain;
@@ -77,7 +78,13 @@ impl Signature {
     /// Of a canonical function type; the error names the type that cannot be written down.
     pub fn of(function: ClangType<'_>, types: &mut Types) -> Result<Signature, String> {
         let result = function.function_result();
-        let result = if result.kind() == CXType_Void { None } else { Some(fed(result, types)?) };
+        let made_elsewhere = |value: ClangType<'_>| has_invariants(value) || has_invariants(value.pointee());
+        let result = match result.kind() {
+            CXType_Void => None,
+            // No bytes that a test gives would make such an object.
+            _ if made_elsewhere(result.canonical()) => return Err(result.spelling()),
+            _ => Some(fed(result, types)?),
+        };
         let mut parameters = Vec::new();
         for parameter in function.function_parameters() {
             let written_as = spelled(parameter)?;
@@ -191,6 +198,24 @@ fn holds_functions(value: ClangType<'_>) -> bool {
     }
 }
 
+/// An object that only constructors make: it has a table of virtual methods, or is one of the library's with members that
+/// fit each other.
+fn has_invariants(value: ClangType<'_>) -> bool {
+    let value = value.canonical();
+    match value.kind() {
+        CXType_ConstantArray => has_invariants(value.element()),
+        CXType_Record => {
+            let class = value.declaration();
+            let class = class.definition().unwrap_or(class);
+            let of_library = class.is_cpp() && class.in_system_header() && !value.is_pod();
+            of_library
+                || is_polymorphic(class)
+                || value.fields().into_iter().any(|field| has_invariants(field.clang_type()))
+        }
+        _ => false,
+    }
+}
+
 fn is_function_type(value: ClangType<'_>) -> bool {
     matches!(value.kind(), CXType_FunctionProto | CXType_FunctionNoProto)
 }
@@ -207,7 +232,7 @@ fn is_written(parameter: ClangType<'_>) -> bool {
     match target.kind() {
         CXType_Char_S | CXType_Char_U => false,
         CXType_Pointer => true,
-        CXType_Record => (1..=MOST_WRITTEN_BYTES).contains(&size) && !business(),
+        CXType_Record => (1..=MOST_WRITTEN_BYTES).contains(&size) && !business() && !has_invariants(target),
         _ => is_arithmetic(target) && size > 0,
     }
 }

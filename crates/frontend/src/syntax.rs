@@ -142,11 +142,36 @@ impl<'u> SyntaxTree<'u> {
 
     /// Initialisers run before the body, as its first statements.
     fn copy_constructor(&mut self, body: Cursor<'u>, parts: &[Cursor<'u>]) {
-        let (start, end) = (file_offset(body.start()), file_offset(body.end()));
-        self.nodes.push(SyntaxNode { kind: Kind::Compound, start, end, children: Vec::new(), cursor: body });
         let initialisers = parts.iter().take_while(|part| !part.same_as(body)).filter(|part| part.is_expression());
-        let parts: Vec<Cursor<'u>> = initialisers.copied().chain([body]).collect();
-        self.nodes[0].children = parts.into_iter().map(|part| self.copy(part)).collect();
+        let initialisers: Vec<Cursor<'u>> = initialisers.copied().collect();
+        if body.kind() != CXCursor_CXXTryStmt {
+            self.copy_initialised(body, initialisers.into_iter().chain([body]));
+            return;
+        }
+        // What the initialisers throw the handlers of the body catch.
+        let whole = self.push(Kind::Try, body);
+        let mut children = Vec::new();
+        for part in body.children() {
+            children.push(match part.kind() {
+                CXCursor_CXXCatchStmt => self.copy(part),
+                _ => self.copy_initialised(part, initialisers.iter().copied().chain([part])),
+            });
+        }
+        self.nodes[whole.0 as usize].children = children;
+    }
+
+    /// A statement that stands for several parts.
+    fn copy_initialised(&mut self, body: Cursor<'u>, parts: impl Iterator<Item = Cursor<'u>>) -> SyntaxId {
+        let id = self.push(Kind::Compound, body);
+        let children = parts.map(|part| self.copy(part)).collect();
+        self.nodes[id.0 as usize].children = children;
+        id
+    }
+
+    fn push(&mut self, kind: Kind, cursor: Cursor<'u>) -> SyntaxId {
+        let (start, end) = (file_offset(cursor.start()), file_offset(cursor.end()));
+        self.nodes.push(SyntaxNode { kind, start, end, children: Vec::new(), cursor });
+        SyntaxId(self.nodes.len() as u32 - 1)
     }
 
     fn copy(&mut self, cursor: Cursor<'u>) -> SyntaxId {

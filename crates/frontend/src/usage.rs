@@ -4,7 +4,7 @@
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use branchwise_program::map::{Feed, FeedOrigin, NoDriver};
 use branchwise_program::types::{Type, TypeKind};
@@ -23,6 +23,11 @@ use crate::objects::{Concrete, Factory, Hidden, Known, Making, Returns};
 use crate::observers;
 
 mod library;
+mod questions;
+mod sharing;
+
+pub(crate) use questions::Questions;
+use sharing::{Leads, Part, Written, can_be_reached};
 
 /// Objects inside objects are made down to this depth.
 const DEEPEST: usize = 3;
@@ -48,6 +53,10 @@ pub(crate) struct Workshop<'w, 'u> {
     pub derived: &'w BTreeMap<String, String>,
     /// Instances of templates that tests call directly.
     pub instances: &'w [Instance<'w, 'u>],
+    /// The function can tell how many owners an object has.
+    pub sees_owners: bool,
+    /// What it asks of the library that the standard leaves open.
+    pub left_open: BTreeSet<String>,
     /// Tests may call what is not public.
     pub opens_classes: bool,
     /// The constructors that tests can call, by the name of a class and the depth at which its objects are made.
@@ -117,6 +126,7 @@ fn usage_of<'u>(
         changed: Vec::new(),
         made: None,
         substituted: Vec::new(),
+        parts: Vec::new(),
     };
     let (call, result) = match called {
         Some((text, Called::Function(of))) => {
@@ -137,10 +147,8 @@ fn usage_of<'u>(
         }
         None => (maker.call(function)?, function.result_type()),
     };
-    // Two objects of the library could be one.
-    if maker.objects == 1 {
-        maker.usage.constructed.retain(|class| !class.starts_with("std::"));
-    }
+    let call = maker.share_arguments(call);
+    maker.usage.left_open = maker.shop.left_open.clone();
     let observers = maker.observers(function, result);
     let must_be_used = function.must_be_used();
     Ok((Usage { call, observers, must_be_used, ..maker.usage }, maker.given, result))
@@ -167,6 +175,8 @@ struct Maker<'w, 'u> {
     changed: Vec<(usize, ClangType<'u>)>,
     /// The type of the object that the call makes.
     made: Option<ClangType<'u>>,
+    /// The arguments of the tested call, and the object that it belongs to.
+    parts: Vec<Part<'u>>,
     /// What the parameters of the template are whose members are being described.
     substituted: Vec<ClangType<'u>>,
 }
@@ -256,7 +266,7 @@ impl<'u> Maker<'_, 'u> {
     fn member_template(&mut self, method: Cursor<'u>, text: &str, of: ClangType<'u>) -> Result<String, String> {
         let class = method.semantic_parent().ok_or("its class is not known")?;
         let of_unit = if is_only_base(class) { self.concrete(class) } else { vec![Concrete::itself(class)] };
-        let object = self.object_of(&of_unit, &classes::variable(class), DEEPEST, Known::exactly(class))?;
+        let object = self.receiver(&of_unit, class.clang_type(), Known::exactly(class))?;
         if !method.is_const_method() {
             self.changed.push((object, class.clang_type()));
         }
@@ -290,7 +300,7 @@ impl<'u> Maker<'_, 'u> {
                 let class = if classes::is_base_of_its_argument(instance) { instance } else { class };
                 let of_unit = if exact { vec![itself.clone()] } else { self.concrete(class) };
                 let known = Known { class, may_be_null: false, holder: None, name: Some(name.clone()) };
-                let object = self.object_of(&of_unit, &classes::variable(class), DEEPEST, known)?;
+                let object = self.receiver(&of_unit, of, known)?;
                 if !method.is_const_method() {
                     self.changed.push((object, of));
                 }
@@ -300,6 +310,16 @@ impl<'u> Maker<'_, 'u> {
                 Ok(format!("{{@{object}}}.{scope}{}({arguments})", method.spelling()))
             }
         }
+    }
+
+    /// The object that a method is called on.
+    fn receiver(&mut self, of: &[Concrete<'u>], known_as: ClangType<'u>, known: Known<'u>) -> Result<usize, String> {
+        let (first, name) = (self.usage.steps.len(), classes::variable(known.class));
+        let object = self.object_of(of, &name, DEEPEST, known)?;
+        let (written, steps) = (Written::Object(object), first..self.usage.steps.len());
+        let of = known_as.canonical().unqualified();
+        self.parts.push(Part { name, written, of, constant: false, leads: Leads::Receiver, steps });
+        Ok(object)
     }
 
     /// The arguments of a method of a class that may be an instance of a template.
@@ -338,7 +358,34 @@ impl<'u> Maker<'_, 'u> {
         Ok(arguments.join(", "))
     }
 
+    /// An argument of the tested call may lead into others.
     fn argument(&mut self, name: &str, declared: ClangType<'u>, depth: usize) -> Result<String, String> {
+        if depth < DEEPEST || self.optional > 0 {
+            return self.own_argument(name, declared, depth);
+        }
+        let first = self.usage.steps.len();
+        let (inputs, objects) = (self.given.len(), self.objects);
+        let text = self.own_argument(name, declared, depth)?;
+        let steps = first..self.usage.steps.len();
+        let written = match self.given.len() > inputs && self.objects == objects {
+            true => Written::Input(inputs),
+            false => Written::Object(objects),
+        };
+        let canonical = declared.canonical();
+        let (leads, of) = match canonical.kind() {
+            CXType_LValueReference => (Leads::Reference, canonical.pointee()),
+            CXType_RValueReference => (Leads::Receiver, canonical.pointee()),
+            CXType_Pointer => (Leads::Pointer, canonical.pointee()),
+            _ => (Leads::Value, canonical),
+        };
+        let (constant, of) = (of.is_const(), of.canonical().unqualified());
+        let leads = if can_be_reached(of) { leads } else { Leads::Receiver };
+        self.parts.push(Part { name: name.to_owned(), written, of, constant, leads, steps });
+        Ok(text)
+    }
+
+    /// An argument that leads into no other.
+    fn own_argument(&mut self, name: &str, declared: ClangType<'u>, depth: usize) -> Result<String, String> {
         let canonical = declared.canonical();
         let reference = matches!(canonical.kind(), CXType_LValueReference | CXType_RValueReference);
         let target = if reference { canonical.pointee() } else { canonical };
@@ -355,19 +402,16 @@ impl<'u> Maker<'_, 'u> {
         if let Some((to, kind)) = pointed.filter(|_| !reference).and_then(|to| Some((to, standard(to)?))) {
             // A function that looks whether there is one goes one way only.
             self.usage.never_done.insert(format!("a null pointer for {name}"));
-            self.usage.constructed.insert(spelled(to));
             let object = self.of_library(to, &kind, name, depth)?;
             return Ok(format!("{{&{object}}}"));
         }
         if let Some(kind) = standard(target) {
-            if reference {
-                // Two of them could be one object.
-                self.usage.constructed.insert(spelled(target));
-            }
             let object = self.of_library(target, &kind, name, depth)?;
             self.note_changed(object, canonical, depth);
-            // What cannot be copied is moved to where it is needed.
-            return Ok(match reference || is_copied(target) {
+            // What cannot be copied is moved to where it is needed. So is what the function asks for other owners.
+            let is_argument = depth == DEEPEST && self.optional == 0;
+            let alone = is_argument && self.shop.sees_owners && sharing::is_shared_pointer(target);
+            return Ok(match reference || is_copied(target) && !alone {
                 true => moved(format!("{{@{object}}}")),
                 false => format!("std::move({{@{object}}})"),
             });
@@ -441,9 +485,15 @@ impl<'u> Maker<'_, 'u> {
 
     /// A feed whose values are small numbers.
     fn choice(&mut self, name: String) -> FeedId {
-        let kind = TypeKind::Integer { bits: 8, signed: false, character: false };
+        self.number(name, (8, false, "unsigned char"))
+    }
+
+    /// A feed whose values are numbers of a type.
+    fn number(&mut self, name: String, (bits, signed, spelling): (u32, bool, &str)) -> FeedId {
+        let kind = TypeKind::Integer { bits, signed, character: false };
         let known = self.shop.types.table.iter().find(|(_, of)| of.kind == kind).map(|(id, _)| id);
-        let number = Type { kind, spelling: "unsigned char".to_owned(), size: 1, alignment: 1 };
+        let size = u64::from(bits / 8);
+        let number = Type { kind, spelling: spelling.to_owned(), size, alignment: size };
         let type_id = known.unwrap_or_else(|| self.shop.types.table.push(number));
         self.shop.feeds.push(Feed { name, type_id, origin: FeedOrigin::Object })
     }
@@ -474,8 +524,14 @@ impl<'u> Maker<'_, 'u> {
             let holder = holder.clone();
             Making { number, depth, optional, holder, calls_behind, hidden }
         };
+        if classes::can_be_derived_from(class) {
+            self.usage.open.insert(classes::name(class));
+        }
         let mut wanted = Vec::new();
         for concrete in of {
+            if classes::has_hidden_state(concrete.class) {
+                self.usage.not_public.insert(concrete.name.clone());
+            }
             let mut usable = self.usable_ways(concrete, &making(true, None));
             if depth + 1 < DEEPEST && usable.len() > MOST_NESTED_WAYS {
                 usable.truncate(MOST_NESTED_WAYS);

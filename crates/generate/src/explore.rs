@@ -163,7 +163,7 @@ impl Limitations {
 
     /// Whether another round could do better with larger bounds, or with objects that inputs share.
     fn could_go_further(&self) -> bool {
-        self.is_cut() || !self.caveats.could.is_empty()
+        self.is_cut() || !self.caveats.could.is_empty() || !self.caveats.could_vary.is_empty()
     }
 
     /// Whether nothing but bounds and assumptions kept it from looking at everything.

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_goals::{Bound, GoalId, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
-use branchwise_program::assumption::catalogue::ONE_INSTANCE;
-use branchwise_program::assumption::{Accepted, Assumption};
+use branchwise_program::assumption::catalogue::{
+    LIBRARY_AS_HERE, NO_OTHER_CLASSES, ONE_INSTANCE, PRIVATE_STATE_BY_PUBLIC_CALLS,
+};
+use branchwise_program::assumption::{Accepted, Assumption, KnownAssumption};
 use branchwise_program::map::{Function, Map, NoDriver};
 use branchwise_search::Routes;
 
@@ -91,10 +93,17 @@ impl Usage {
         let Function { usage, .. } = &map.functions[function];
         let instance = usage.as_ref().and_then(|usage| usage.instance.as_ref());
         let never_done = usage.iter().flat_map(|usage| usage.never_done.iter().cloned());
-        let assumptions = instance.map(|instance| ONE_INSTANCE.about(instance)).into_iter();
+        let mut assumptions: Vec<Assumption> =
+            instance.map(|instance| ONE_INSTANCE.about(instance)).into_iter().collect();
+        if let Some(usage) = usage {
+            let about = |known: KnownAssumption| move |subject: &String| known.about(subject);
+            assumptions.extend(usage.not_public.iter().map(about(PRIVATE_STATE_BY_PUBLIC_CALLS)));
+            assumptions.extend(usage.open.iter().map(about(NO_OTHER_CLASSES)));
+            assumptions.extend(usage.left_open.iter().map(about(LIBRARY_AS_HERE)));
+        }
         Usage {
             bounds: never_done.map(|what| Bound { what, limit: 0 }).collect(),
-            assumptions: assumptions.map(|assumption| accepted.judged(assumption)).collect(),
+            assumptions: assumptions.into_iter().map(|assumption| accepted.judged(assumption)).collect(),
         }
     }
 

@@ -16,7 +16,7 @@ use branchwise_program::map::{Event, NoDriver, Place};
 use branchwise_program::{FunctionId, Id, Program};
 use branchwise_replay::{Harness, NativeEnd, ReplayError, TestCase};
 use branchwise_search::Routes;
-use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared, Sharing, Undefined};
+use branchwise_symbolic::{Fault, FaultKind, PathEnd, Prepared, SharedPair, Sharing, Undefined};
 
 use crate::attack::{Attack, Extent, Plan, targets};
 use crate::conclude::UnitReport;
@@ -44,6 +44,9 @@ use defined::{SHARE_AT_FIRST, SHARE_AT_LAST};
 /// are found easily for is found by then.
 const SHARE_OF_INDUCTION: f64 = 0.9;
 const FIRST_SHARE_BEFORE_INDUCTION: f64 = 0.1;
+
+/// Before so much of the budget is spent, larger bounds come first.
+const SPENT_BEFORE_OTHER_WAYS: f64 = 0.7;
 
 /// A program under test, as all threads see it.
 pub struct Subject<'a> {
@@ -379,12 +382,13 @@ impl<'a> Unit<'_, 'a> {
         let (mut attempts, mut rounds) = (Vec::new(), Vec::new());
         let mut proved: Option<Proved> = None;
         let mut sharing = Sharing::default();
-        let mut faults = FaultRecord::default();
+        let (mut faults, mut ways) = (FaultRecord::default(), OtherWays::default());
         let can_prove = !settings.strategy.is_path_by_path() && !self.is_hosted() && !self.makes_objects();
         let induces = can_prove && applies(subject.program, self.function);
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
             let mut session = session.with_calls_before(bounds.calls - 1);
             session.inputs.sharing = sharing.clone();
+            session.inputs.varied = ways.begin();
             (session.object_calls, session.undefined) = (bounds.object_calls, settings.undefined);
             let before_proof = induces && rounds.is_empty();
             let share = if before_proof { FIRST_SHARE_BEFORE_INDUCTION } else { round_share(&budget) };
@@ -407,6 +411,7 @@ impl<'a> Unit<'_, 'a> {
             let tried = sharing.clone();
             let shares_more = sharing.grow(&limitations.caveats.could);
             let stopped = limitations.interrupted || limitations.out_of_memory;
+            ways.could_be(&limitations.caveats.could_vary);
             rounds.push(limitations);
             // What one host cannot reach another may.
             if !self.is_hosted() {
@@ -424,10 +429,11 @@ impl<'a> Unit<'_, 'a> {
                 self.look_for_defined(ledger, (&means, &tried), found, &mut attempts, (&mut budget, SHARE_AT_FIRST));
             }
             let same = next == bounds && !shares_more && !before_proof;
-            if ledger.open() == 0 || same || stopped || budget.spent() >= 1.0 {
+            let tries_ways = ways.are_next(same, &budget);
+            if ledger.open() == 0 || (same && !tries_ways) || stopped || budget.spent() >= 1.0 {
                 break;
             }
-            bounds = next;
+            bounds = if tries_ways { bounds } else { next };
         }
         if ledger.open() > 0 && rounds.iter().all(|round| !round.is_finished()) && !budget.interrupted() {
             let found = Found { counters, faults: &mut faults };
@@ -692,6 +698,35 @@ fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) ->
     let grown = if limitations.is_cut() || caveats.cut_containers { bounds.grown() } else { bounds };
     let grown = if caveats.cut_calls { grown.with_more_object_calls() } else { grown };
     if limitations.caveats.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
+}
+
+/// What drivers may do in other ways than the first. One round tries these, within the bounds of the one before: as soon
+/// as there are no larger bounds, or most of the budget is spent.
+#[derive(Default)]
+struct OtherWays {
+    known: BTreeSet<SharedPair>,
+    next: bool,
+    tried: bool,
+}
+
+impl OtherWays {
+    fn could_be(&mut self, ways: &BTreeSet<SharedPair>) {
+        self.known.extend(ways.iter().cloned());
+    }
+
+    /// Decides whether the next round tries them.
+    fn are_next(&mut self, no_larger_bounds: bool, budget: &Budget<'_>) -> bool {
+        let wanted = !self.known.is_empty() && (no_larger_bounds || budget.spent() >= SPENT_BEFORE_OTHER_WAYS);
+        self.next = wanted && !self.tried;
+        self.next
+    }
+
+    /// Those that the round which begins may take.
+    fn begin(&mut self) -> BTreeSet<SharedPair> {
+        let tries = std::mem::take(&mut self.next);
+        self.tried |= tries;
+        if tries { self.known.clone() } else { BTreeSet::new() }
+    }
 }
 
 /// A round that is not over by then was cut by its bounds too: it gets half of what is left. Along decision graphs a quarter,

@@ -149,9 +149,19 @@ pub mod catalogue {
         LOCALE_IS_C = "locale-is-c", Some(Hosted), "the locale is the one in which every program starts, \"C\"";
         ERRNO_KEPT_ON_SUCCESS = "errno-kept-on-success", Some(Hosted),
             "{}, which may change errno even where it succeeds, leaves it alone";
-        LIBRARY_AS_HERE = "library-as-here", Some(Hosted), "{} does what it does in the C library of this machine";
+        LIBRARY_AS_HERE = "library-as-here", Some(Hosted),
+            "where the standard leaves it open, {} does what it does in the library of this machine";
         NO_HUGE_ALLOCATION = "no-huge-allocation", None, "an allocation of more than 256 MiB fails";
         NO_FILES = "no-files", None, "files that the program opens for reading do not exist";
+        INITIALISED_BEFORE_CALLED = "initialised-before-called", Some(Hosted),
+            "no function of the file is called before '{}' has its initial value, which code computes";
+        ALLOCATORS_ARE_DEFAULT = "allocators-are-default", Some(Hosted),
+            "no other file replaces {}";
+        PRIVATE_STATE_BY_PUBLIC_CALLS = "private-state-by-public-calls", None,
+            "nothing but the public members of {} changes its other members";
+        NO_OTHER_CLASSES = "no-other-classes", None, "no other file derives a class from {}";
+        POINTERS_OWN_ALONE = "pointers-own-alone", None,
+            "what '{}' points to has no owners but those that tests make";
         STREAMS_ARE_FRESH = "streams-are-fresh", None, "streams from outside are none of: {}";
         ONE_INSTANCE = "one-instance", None, "the template behaves as its instance {}";
     }

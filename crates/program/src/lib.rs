@@ -51,8 +51,7 @@ impl Program {
         let found = &self.code.functions[function];
         let is_model = found.library || found.is_declaration();
         let other = found.weak || self.map.inline_functions.contains(&found.name);
-        other && !found.library && self.stub(function).is_none()
-            || is_model && self.map.freestanding.has(&found.name)
+        other && !found.library && self.stub(function).is_none() || is_model && self.map.freestanding.has(&found.name)
     }
 
     /// Returns how reports name the pairs of calls whose order only this compiler chose, where the order can matter to what a

@@ -33,6 +33,12 @@ pub struct Usage {
     pub instance: Option<String>,
     /// Generated classes of which its objects may be.
     pub derived: BTreeSet<String>,
+    /// Classes of its objects with members that code elsewhere may change in ways of its own.
+    pub not_public: BTreeSet<String>,
+    /// Classes of its objects from which other files may derive others.
+    pub open: BTreeSet<String>,
+    /// What the function asks of the library that the standard leaves open.
+    pub left_open: BTreeSet<String>,
 }
 
 impl Usage {
@@ -91,6 +97,7 @@ pub enum Step {
     Object(Object),
     Calls(Calls),
     Container(Container),
+    Variation(Variation),
     /// A function of the test takes the values of this feed, one for each call of it.
     Answers {
         feed: FeedId,
@@ -142,6 +149,50 @@ pub struct Calls {
     /// Says which comes next: 0 none, 1 the first, the last for everything beyond.
     pub choice: FeedId,
     pub ways: Vec<Vec<Step>>,
+}
+
+/// Steps that a test takes in one of several ways, where the session lets it: first of all in the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variation {
+    pub question: Question,
+    /// Says which way is taken: the first for 0, the last for everything beyond.
+    pub choice: FeedId,
+    /// The object that every way leads to, where there is one.
+    pub object: Option<Reached>,
+    pub ways: Vec<Way>,
+}
+
+/// What the session is asked, which lets tests take other ways than the first when goals are left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Question {
+    /// May the first of these lead into the second, which are names of arguments?
+    Shares(String, String),
+    /// May there be other owners of what this argument points to, for which the function asks?
+    Owners(String),
+    /// The same, where the function can tell only by what it does after it gave up its own.
+    LastingOwners(String),
+    /// May the stream with this name have been used before?
+    Past(String),
+}
+
+/// The object that the ways of a variation lead to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// Among the objects of the usage.
+    pub number: usize,
+    pub name: String,
+    /// The type by which the texts know it.
+    pub class: String,
+}
+
+/// One of the ways of a variation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
+    pub steps: Vec<Step>,
+    /// A condition under which it can be taken; empty where it always can.
+    pub requires: String,
+    /// A pointer to the object that it leads to.
+    pub pointer: String,
 }
 
 /// A container of the standard library with as many elements as the test wants.

@@ -3,10 +3,11 @@
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
 use branchwise_program::GlobalId;
 use branchwise_program::assumption::catalogue::{
-    EXTERNALS_START_INITIALISED, MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE, OTHER_FILES_START_INITIALISED,
-    POINTERS_TO_STARTS, WEAK_DEFINITIONS_STAY,
+    EXTERNALS_START_INITIALISED, INITIALISED_BEFORE_CALLED, MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE,
+    OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
+use branchwise_program::library::readable;
 
 use crate::executor::{Executor, Step, Touchable};
 use crate::inputs::{Content, Instead, Members, ShapeId};
@@ -588,6 +589,7 @@ impl Executor<'_, '_> {
     pub(crate) fn touch(&mut self, object_id: ObjectId, access: Access) -> Step<()> {
         let Some(object) = self.memory.get(object_id) else {
             if self.is_freed(object_id) {
+                self.note_missing_owners();
                 return self.fail(FaultKind::UseAfterFree, "access to an object that was freed");
             }
             return self.fail(FaultKind::UseAfterReturn, "access to a local object after its function returned");
@@ -616,6 +618,9 @@ impl Executor<'_, '_> {
                 }
                 if access == Access::Read && !self.overwritten.contains(&object_id) {
                     self.note_initial_value(id);
+                }
+                if access == Access::Read && self.session.shared.computed_at_start.contains(&id) {
+                    self.rest_on(INITIALISED_BEFORE_CALLED.about(&readable(&self.code.globals[id].name)));
                 }
                 if self.code.globals[id].weak && self.code.globals[id].constant {
                     self.rest_on(WEAK_DEFINITIONS_STAY.about(&self.code.globals[id].name));
@@ -657,7 +662,7 @@ impl Executor<'_, '_> {
         } else if self.session.program.map.functions[self.session.function].name == "main" {
             self.rest_on(MAIN_STARTS_THE_PROGRAM.assumed());
         } else if !global.internal && !global.name.starts_with("__") {
-            self.rest_on(EXTERNALS_START_INITIALISED.about(&global.name));
+            self.rest_on(EXTERNALS_START_INITIALISED.about(&readable(&global.name)));
         }
     }
 

@@ -399,7 +399,12 @@ impl<'s, 'p> Executor<'s, 'p> {
 
     /// Whether calls that lead to the state which the tested one needs are being made.
     pub(crate) fn is_before_unit(&self) -> bool {
-        self.calls_to_come > 0 || self.frames.first().is_some_and(|driver| driver.makes_objects)
+        self.calls_to_come > 0 || self.makes_objects()
+    }
+
+    /// Whether the driver makes the objects that a call needs.
+    pub(crate) fn makes_objects(&self) -> bool {
+        self.frames.first().is_some_and(|driver| driver.makes_objects)
     }
 
     pub(crate) fn positions(&self) -> Rc<[Position]> {

@@ -84,6 +84,11 @@ impl Executor<'_, '_> {
 
     /// `__bw_new_fails()`: no test makes `new` fail. That matters where code runs because of the exception.
     pub(crate) fn new_fails(&mut self) -> Value {
+        // Where an object of the test cannot be made, there is no test.
+        if self.makes_objects() {
+            return Value::Bits(0);
+        }
+        self.let_allocator_act();
         if self.session.shared.reacts_to_exceptions() {
             self.rest_on(ALLOCATION_SUCCEEDS.about("operator new"));
         }

@@ -25,6 +25,10 @@ pub struct InputSpace {
     registers: BTreeMap<(u64, u64, Option<usize>), TermId>,
     /// Which objects its pointers may share.
     pub sharing: Sharing,
+    /// What drivers may do in other ways than the first.
+    pub varied: BTreeSet<(String, String)>,
+    /// Shared pointers whose objects others could own too.
+    pub(crate) owned: BTreeSet<String>,
     /// Whether a type leads back to itself through pointers, as far as that was asked.
     recursive: HashMap<TypeId, bool>,
 }

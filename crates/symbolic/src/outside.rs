@@ -9,10 +9,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use branchwise_program::CodeFunctionId;
 use branchwise_program::assumption::catalogue::{
-    CALLEES_DO_NOT_CALL_BACK, CALLEES_DO_NOT_JUMP, CALLEES_DO_NOT_THROW, CALLEES_KEEP_NO_POINTERS,
-    CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST, CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST, EARLIER_CALLS_RETURNED,
-    ERRNO_KEPT_ON_SUCCESS, INLINE_DEFINITIONS_AGREE, LIBRARY_AS_HERE, LOCALE_IS_C, NO_INTERPOSITION, NO_SPURIOUS_FAILURE,
-    ONE_THREAD, PADDING_IS_KEPT, RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
+    ALLOCATION_SUCCEEDS, ALLOCATORS_ARE_DEFAULT, CALLEES_DO_NOT_CALL_BACK, CALLEES_DO_NOT_JUMP, CALLEES_DO_NOT_THROW,
+    CALLEES_KEEP_NO_POINTERS, CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST, CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST,
+    EARLIER_CALLS_RETURNED, ERRNO_KEPT_ON_SUCCESS, INLINE_DEFINITIONS_AGREE, LIBRARY_AS_HERE, LOCALE_IS_C,
+    NO_INTERPOSITION, NO_SPURIOUS_FAILURE, ONE_THREAD, PADDING_IS_KEPT, RESULTS_ARE_SEPARATE, WEAK_DEFINITIONS_STAY,
 };
 use branchwise_program::assumption::{Assumption, KnownAssumption};
 use branchwise_program::code::Operand;
@@ -24,6 +24,9 @@ use crate::executor::{Executor, Step};
 use crate::memory::Origin;
 use crate::session::global_object;
 use crate::value::{ObjectId, Value};
+
+/// What allocates objects in C++.
+const ALLOCATOR: &str = "operator new";
 
 /// The variable of the models that is `errno`.
 pub(crate) const ERRNO: &str = "__bw_errno";
@@ -66,6 +69,8 @@ pub(crate) enum Way {
     Error,
     /// It waits for other threads, and one of them wrote.
     OtherThread,
+    /// It is `operator new` of another file, which may do what it likes.
+    Allocator,
 }
 
 /// A mark: who may have written, and how.
@@ -82,6 +87,7 @@ impl Way {
             Way::Result => RESULTS_ARE_SEPARATE,
             Way::Success | Way::Error => ERRNO_KEPT_ON_SUCCESS,
             Way::OtherThread => ONE_THREAD,
+            Way::Allocator => ALLOCATORS_ARE_DEFAULT,
         }
     }
 }
@@ -150,6 +156,29 @@ impl<'p> Executor<'_, 'p> {
         }
         for (object, _) in self.seen_outside() {
             self.memory.outdate(object, (callee, Way::OtherThread));
+        }
+    }
+
+    /// `operator new` is called: another file may have replaced it by one that writes the variables it can name, calls the
+    /// unit or throws.
+    pub(crate) fn let_allocator_act(&mut self) {
+        let Some(allocator) = self.frames.last().map(|frame| frame.function) else { return };
+        if self.in_precondition() {
+            return;
+        }
+        if self.writes_half_done() {
+            self.rest_everywhere_on(ALLOCATORS_ARE_DEFAULT.about(ALLOCATOR));
+            self.rest_everywhere_on(ALLOCATION_SUCCEEDS.about(ALLOCATOR));
+        }
+        let globals =
+            self.code.globals.iter().filter(|(_, global)| !global.constant && !global.name.starts_with("__bw_"));
+        for (id, _) in globals {
+            let object = global_object(id);
+            let is_variable =
+                matches!(self.memory.get(object).map(|object| object.origin), Some(Origin::Global { .. }));
+            if is_variable && self.memory.is_used(object) {
+                self.memory.outdate(object, (allocator, Way::Allocator));
+            }
         }
     }
 
@@ -247,6 +276,10 @@ impl<'p> Executor<'_, 'p> {
                 self.rest_on(ONE_THREAD.assumed());
                 continue;
             }
+            if way == Way::Allocator {
+                self.rest_on(ALLOCATORS_ARE_DEFAULT.about(ALLOCATOR));
+                continue;
+            }
             let shared = &self.session.shared;
             let name = self.code.functions[callee].name.as_str();
             let subject = shared.interfering(callee).or_else(|| shared.of_library(callee)).map(Stub::subject);
@@ -286,7 +319,7 @@ impl<'p> Executor<'_, 'p> {
 
     /// A call begins: the variables are as the calls before have left them.
     pub(crate) fn begin_call(&mut self) {
-        if self.session.shared.has_interfering() {
+        if self.session.shared.can_be_interrupted() {
             for index in 0..self.code.globals.len() {
                 self.memory.forget_writes(ObjectId(index as u32));
             }

@@ -309,6 +309,8 @@ pub struct Caveats {
     pub may_alias: BTreeSet<(String, String)>,
     /// What a session could let pointers point to and does not.
     pub could: Sharing,
+    /// What a session could let its driver do in other ways than the first, and does not.
+    pub could_vary: BTreeSet<(String, String)>,
     /// Classes of which it got objects in states that constructors and the calls of a test lead to, and in no others.
     pub made_objects: BTreeSet<String>,
     /// The same, where no calls follow the constructor.
@@ -381,6 +383,7 @@ impl Caveats {
             plain_numbers,
             may_alias,
             could,
+            could_vary,
             made_objects,
             fixed_objects,
             left_out_methods,
@@ -399,6 +402,7 @@ impl Caveats {
         self.plain_numbers |= plain_numbers;
         self.may_alias.extend(may_alias.iter().cloned());
         self.could.add(could);
+        self.could_vary.extend(could_vary.iter().cloned());
         self.made_objects.extend(made_objects.iter().cloned());
         self.fixed_objects.extend(fixed_objects.iter().cloned());
         self.left_out_methods.extend(left_out_methods.iter().cloned());

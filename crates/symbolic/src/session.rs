@@ -1,7 +1,7 @@
 //! What all paths of one unit under test share.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
@@ -38,6 +38,9 @@ const CHECK_PREFIX: &str = "__bw_pre_";
 
 /// What runs all constructors, once.
 const START: &str = "__bw_start";
+
+/// What the model of `operator new` asks first.
+const NEW_FAILS: &str = "__bw_new_fails";
 
 /// Bounds of one run.
 #[derive(Debug, Copy, Clone)]
@@ -133,6 +136,10 @@ pub struct Prepared<'p> {
     pub(crate) variables: Rc<[(ChangedPlace, GlobalId)]>,
     /// For each global, whether its address may be known to others.
     pub(crate) escaping: Rc<IdVec<GlobalId, bool>>,
+    /// Variables with values that code computes before anything else runs.
+    pub(crate) computed_at_start: Rc<BTreeSet<GlobalId>>,
+    /// The program allocates objects by `operator new` of the library.
+    allocates_objects: bool,
     /// Worked out when it is first asked for.
     reacts_to_exceptions: Rc<OnceCell<bool>>,
 }
@@ -160,6 +167,8 @@ impl<'p> Prepared<'p> {
             accepted: Rc::default(),
             variables: changeable(program).into(),
             escaping: Rc::new(state::escaping_globals(&program.code)),
+            computed_at_start: Rc::new(state::computed_at_start(&program.code)),
+            allocates_objects: program.code.function_named(NEW_FAILS).is_some(),
             reacts_to_exceptions: Rc::default(),
             decoded: Rc::new(RefCell::new(decoded)),
             calls: Rc::default(),
@@ -195,8 +204,9 @@ impl<'p> Prepared<'p> {
         self.stub_numbers.get(&function).copied()
     }
 
-    pub(crate) fn has_interfering(&self) -> bool {
-        !self.interfering.is_empty()
+    /// Whether code of other files may run in the middle of a call.
+    pub(crate) fn can_be_interrupted(&self) -> bool {
+        self.allocates_objects || !self.interfering.is_empty()
     }
 
     /// Tells whether outcomes can be taken, or the program goes on otherwise, because `new` threw an exception.

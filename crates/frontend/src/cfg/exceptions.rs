@@ -3,7 +3,7 @@
 use branchwise_program::map::{EdgeLabel, Event, Node, NodeKind, THROW};
 
 use super::{Builder, Call, End, Ends};
-use crate::syntax::SyntaxId;
+use crate::syntax::{SyntaxId, SyntaxTree};
 
 impl Builder<'_, '_, '_> {
     /// Every statement of the body may lead to every handler.
@@ -11,8 +11,11 @@ impl Builder<'_, '_, '_> {
         let tree = self.tree();
         let Some((&body, handlers)) = tree.children(id).split_first() else { return incoming };
         self.state.tries.push(Vec::new());
+        // Around a whole constructor or destructor: members and bases that the text does not show may throw.
+        let unseen = if id == SyntaxTree::BODY { incoming.clone() } else { Vec::new() };
         let mut ends = self.statement(body, incoming);
-        let thrown = self.state.tries.pop().unwrap_or_default();
+        let mut thrown = self.state.tries.pop().unwrap_or_default();
+        thrown.extend(unseen);
         for &handler in handlers {
             if let Some(&block) = tree.children(handler).last() {
                 let taken = self.handler(handler, thrown.clone());

@@ -5,7 +5,7 @@
 
 use branchwise_program::FeedId;
 use branchwise_program::map::{Feed, FeedOrigin};
-use branchwise_program::usage::{Construction, Container, FIRST_CHARACTER, Object, Step};
+use branchwise_program::usage::{Construction, Container, FIRST_CHARACTER, Object, Question, Step, Variation, Way};
 use clang_sys::*;
 
 use super::{Maker, is_number};
@@ -62,9 +62,12 @@ impl<'u> Maker<'_, 'u> {
                 self.whole((number, name, class), format!("({})", parts.join(", ")));
             }
             Standard::Variant { alternatives } => self.variant((number, name, class), &alternatives, depth)?,
-            Standard::Stream { character, reads, .. } => {
+            Standard::Stream { character, reads, writes, .. } => {
                 let text = if reads { self.text_of_stream(name, character)? } else { "{}".to_owned() };
-                self.whole((number, name, class), text);
+                self.whole((number, name, class), text.clone());
+                if self.optional == 0 {
+                    self.past_of_stream((number, name), (reads.then_some(text), writes));
+                }
             }
             Standard::Array { element, count } => {
                 let element = |index| self.argument(&format!("{name}_{index}"), element, depth);
@@ -91,6 +94,59 @@ impl<'u> Maker<'_, 'u> {
         let number = self.next_object();
         self.text((number, &format!("{name}_text"), "std::string".to_owned()), character)?;
         Ok(format!("({{@{number}}})"))
+    }
+
+    /// What was done to a stream before the call, and what it reads from or writes to.
+    fn past_of_stream(&mut self, (number, name): (usize, &str), (text, writes): (Option<String>, bool)) {
+        let past = Past { number, name };
+        let flags = "{@}.flags(static_cast<std::ios_base::fmtflags>({#}));";
+        self.vary_stream(past, "int", (flags, &format!("{{#}} >= 0 && {{#}} < {FLAGS}")));
+        self.vary_stream(past, "int", ("{@}.width({#});", ""));
+        self.vary_stream(past, "int", ("{@}.precision({#});", ""));
+        self.vary_stream(past, "unsigned char", ("{@}.fill(static_cast<char>({#}));", ""));
+        let mut buffers = Vec::new();
+        if let Some(text) = text {
+            buffers.push(self.buffer(past, "__bw_broken", (Vec::new(), text)));
+        }
+        if writes {
+            let room = self.choice(format!("characters that {name} has room for"));
+            let steps = vec![Step::Value { feed: room, declared: "unsigned char ".to_owned() }];
+            buffers.push(self.buffer(past, "__bw_limited", (steps, format!("({{#{}}})", room.0))));
+        }
+        self.vary_past(past, buffers);
+        self.vary_stream(past, "unsigned char", ("{@}.clear(static_cast<std::ios_base::iostate>({#}));", "{#} < 8"));
+        let exceptions = "try { {@}.exceptions(static_cast<std::ios_base::iostate>({#})); } \
+                          catch (const std::ios_base::failure &) {}";
+        self.vary_stream(past, "unsigned char", (exceptions, "{#} < 8"));
+    }
+
+    /// One thing that a test may do to a stream, with a number.
+    fn vary_stream(&mut self, past: Past<'_>, number: &str, (statement, requires): (&str, &str)) {
+        let signed = number == "int";
+        let feed = self.number(past.name.to_owned(), (if signed { 32 } else { 8 }, signed, number));
+        let fill = |text: &str| {
+            text.replace("{@}", &format!("{{@{}}}", past.number)).replace("{#}", &format!("{{#{}}}", feed.0))
+        };
+        let steps = vec![Step::Value { feed, declared: format!("{number} ") }, Step::Statement(fill(statement))];
+        self.vary_past(past, vec![Way { steps, requires: fill(requires), pointer: String::new() }]);
+    }
+
+    /// Another buffer for a stream.
+    fn buffer(&mut self, past: Past<'_>, class: &str, (mut steps, initializer): (Vec<Step>, String)) -> Way {
+        let number = self.next_object();
+        let name = format!("{}_buffer", past.name);
+        let ways = vec![Construction::of(class, Vec::new(), &initializer)];
+        let class = class.to_owned();
+        steps.push(Step::Object(Object { number, name, class, choice: None, ways, may_be_null: false }));
+        steps.push(Step::Statement(format!("static_cast<std::ios &>({{@{}}}).rdbuf(&{{@{number}}});", past.number)));
+        Way { steps, ..Way::default() }
+    }
+
+    fn vary_past(&mut self, past: Past<'_>, others: Vec<Way>) {
+        let choice = self.choice(format!("what {} went through", past.name));
+        let ways = [Way::default()].into_iter().chain(others).collect();
+        let question = Question::Past(past.name.to_owned());
+        self.usage.steps.push(Step::Variation(Variation { question, choice, object: None, ways }));
     }
 
     /// One of several alternatives, by its place.
@@ -164,6 +220,7 @@ impl<'u> Maker<'_, 'u> {
         if signature.function_parameters().iter().any(changes) {
             self.usage.never_done.insert(format!("changes that {name} makes to its arguments"));
         }
+        self.usage.never_done.insert(format!("changes that {name} makes to what it refers to"));
         self.usage.never_done.insert(format!("exceptions that {name} throws"));
         let choice = self.choice(format!("whether there is a {name}"));
         let ways = vec![Construction::of(&class, before, &lambda), Construction::of(&class, Vec::new(), "{}")];
@@ -213,6 +270,16 @@ impl<'u> Maker<'_, 'u> {
         self.usage.steps.push(Step::Object(Object { number, name, class, choice, ways, may_be_null: false }));
     }
 }
+
+/// A stream of which a past is described.
+#[derive(Copy, Clone)]
+struct Past<'n> {
+    number: usize,
+    name: &'n str,
+}
+
+/// Flags of streams are below this number.
+const FLAGS: u32 = 0x8000;
 
 /// The alternative of a variant that stands for none.
 fn is_nothing(of: ClangType<'_>) -> bool {

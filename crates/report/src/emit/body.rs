@@ -63,6 +63,7 @@ pub fn body(map: &Map, function: &Function, test: &Test, expected: Expected, dia
     writer.give_standard_input();
     writer.give_registers();
     writer.calls(&calls, test, expected);
+    writer.drop_passed_over();
     writer.body
 }
 

@@ -27,6 +27,19 @@ pub enum Need {
     Registers,
     /// `std::istringstream` and the like.
     StringStreams,
+    LimitedOutput,
+    BrokenInput,
+}
+
+impl Need {
+    /// What an object of a class needs that is no class of the program.
+    pub fn of_class(class: &str) -> Option<Need> {
+        match class {
+            "branchwise_limited" => Some(Need::LimitedOutput),
+            "branchwise_broken" => Some(Need::BrokenInput),
+            _ => None,
+        }
+    }
 }
 
 pub type Needs = BTreeSet<Need>;
@@ -90,8 +103,30 @@ fn provided(need: Need) -> &'static str {
         Need::GiveUp => "\nextern void branchwise_give_up(void) __asm__(\"abort\");\n",
         Need::Registers => REGISTERS,
         Need::StringStreams => "#include <sstream>\n",
+        Need::LimitedOutput => LIMITED_OUTPUT,
+        Need::BrokenInput => BROKEN_INPUT,
     }
 }
+
+const LIMITED_OUTPUT: &str = "
+/* A buffer of a stream with room for so many characters. */
+struct branchwise_limited : std::streambuf {
+    char room[16];
+    explicit branchwise_limited(int characters) { setp(room, room + characters % 16); }
+};
+";
+
+const BROKEN_INPUT: &str = "
+/* A buffer of a stream from which reading fails behind its text. */
+struct branchwise_broken : std::stringbuf {
+    explicit branchwise_broken(const std::string &text) : std::stringbuf(text) {}
+    int_type underflow() override {
+        const int_type next = std::stringbuf::underflow();
+        if (traits_type::eq_int_type(next, traits_type::eof())) throw 0;
+        return next;
+    }
+};
+";
 
 const SPECIAL_FLOATS: &str = "\
 #ifndef NAN

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use branchwise_program::FeedId;
-use branchwise_program::usage::{Blank, Calls, Construction, Container, FIRST_CHARACTER, Object, Step, Usage, filled};
+use branchwise_program::usage::{
+    Blank, Calls, Construction, Container, FIRST_CHARACTER, Object, Reached, Step, Usage, Variation, filled,
+};
 use branchwise_replay::Blob;
 
 use super::body::Writer;
@@ -28,6 +30,8 @@ pub struct Made {
     listing: usize,
     /// Feeds whose values functions of the test return.
     answering: BTreeSet<FeedId>,
+    /// Objects that an argument could have led to, by name.
+    passed_over: Vec<String>,
 }
 
 impl Writer<'_> {
@@ -54,6 +58,7 @@ impl Writer<'_> {
                 Step::Calls(calls) => self.calls_on_object(calls, arguments),
                 Step::Container(container) => self.container(container, arguments),
                 Step::Answers { feed, name } => self.answers(*feed, name),
+                Step::Variation(variation) => self.variation(variation, arguments),
             }
         }
     }
@@ -167,6 +172,7 @@ impl Writer<'_> {
         if class.ends_with("stringstream") {
             self.body.needs.insert(Need::StringStreams);
         }
+        self.body.needs.extend(Need::of_class(&class));
         let (line, expression) = match self.made.destroyed == Some(object.number) {
             _ if way.borrowed => (format!("{class} &{name} = {};", pointed_to(&initializer)), name),
             true => (format!("auto *{name} = new {class}{initializer};"), format!("(*{name})")),
@@ -222,6 +228,41 @@ impl Writer<'_> {
 }
 
 impl Writer<'_> {
+    /// `int &total_shared = sums.first;`, or what the argument is where it is an object of its own.
+    fn variation(&mut self, Variation { choice, object, ways, .. }: &Variation, arguments: &[String]) {
+        let chosen = self.chosen(*choice).min(ways.len() - 1);
+        let Some(way) = ways.get(chosen) else { return };
+        self.steps(&way.steps, arguments);
+        let Some(Reached { number, name, class }) = object else { return };
+        let pointer = self.filled(&way.pointer, arguments);
+        let expression = if chosen == 0 {
+            match pointer.strip_prefix('&') {
+                Some(own) => own.to_owned(),
+                None => format!("(*{pointer})"),
+            }
+        } else {
+            let own = self.filled(&ways[0].pointer, arguments);
+            self.made.passed_over.push(own.trim_start_matches('&').to_owned());
+            let name = self.names.fresh(name);
+            self.body.lines.push(format!("{class} &{name} = {};", pointed_to(&pointer)));
+            name
+        };
+        self.made.objects.insert(*number, Some(expression));
+    }
+
+    /// Leaves out what was declared for arguments that lead elsewhere, and that nothing else mentions.
+    pub fn drop_passed_over(&mut self) {
+        for name in std::mem::take(&mut self.made.passed_over) {
+            let lines = self.body.lines.iter().enumerate();
+            let mentions: Vec<usize> = lines.filter(|(_, line)| has_word(line, &name)).map(|(at, _)| at).collect();
+            if let [only] = *mentions.as_slice() {
+                self.body.lines.remove(only);
+            }
+        }
+    }
+}
+
+impl Writer<'_> {
     /// `std::vector<std::unique_ptr<Shape>> shapes; shapes.push_back(…);`
     fn grown_container(&mut self, container: &Container, arguments: &[String]) {
         let name = self.names.fresh(&container.name);
@@ -234,6 +275,16 @@ impl Writer<'_> {
             self.body.lines.push(line);
         }
     }
+}
+
+/// Whether a line has a name as a whole word that names no member.
+fn has_word(line: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    line.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (&line[..at], &line[at + name.len()..]);
+        let of_object = before.ends_with('.') || before.ends_with("->");
+        !of_object && !before.ends_with(is_part) && !behind.starts_with(is_part)
+    })
 }
 
 /// What a pointer points to.
@@ -253,5 +304,17 @@ fn text(characters: &[u8]) -> String {
         [] => String::new(),
         _ if characters.contains(&0) => format!("{}, {}", literal::bytes(characters), characters.len()),
         _ => literal::bytes(characters),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_word;
+
+    #[test]
+    fn members_and_longer_names_are_other_words() {
+        assert!(has_word("int k = 0;", "k"));
+        assert!(has_word("assert(k == 2);", "k"));
+        assert!(!has_word("int &k_2 = box->k + box.k;", "k"));
     }
 }

@@ -40,6 +40,26 @@ pub(super) fn escaping_globals(code: &Code) -> IdVec<GlobalId, bool> {
     escaping
 }
 
+/// How the functions begin that compute the initial values of variables.
+const INITIALISERS: &str = "__cxx_global_var_init";
+
+/// The variables that such functions write themselves. What has a constructor does not exist before it.
+pub(super) fn computed_at_start(code: &Code) -> BTreeSet<GlobalId> {
+    let functions = code.functions.values().filter(|function| function.name.starts_with(INITIALISERS));
+    let instructions = functions.flat_map(|function| function.blocks.values()).flat_map(|block| &block.instructions);
+    let written = |instruction: &Instruction| match instruction {
+        Instruction::Store { address: Operand::Global(id, _), .. } => Some(*id),
+        _ => None,
+    };
+    let is_users = |id: &GlobalId| !code.globals[*id].name.starts_with('_') || code.globals[*id].name.starts_with("_Z");
+    instructions.filter_map(written).filter(is_users).filter(|id| !is_guard(&code.globals[*id].name)).collect()
+}
+
+/// A variable that says whether another one has its initial value.
+fn is_guard(name: &str) -> bool {
+    name.starts_with("_ZGV")
+}
+
 fn written_by(function: &Function) -> BTreeSet<GlobalId> {
     let mut scan = Scan::default();
     scan.function(function);
