@@ -65,10 +65,34 @@ fn calls(expression: Cursor<'_>) -> BTreeSet<(String, String)> {
     while let Some(cursor) = open.pop() {
         if cursor.kind() == CXCursor_CallExpr
             && let Some(callee) = cursor.referenced().filter(|callee| is_function(callee.kind()))
+            && !only_looks(callee)
         {
             found.insert((callee.mangled().trim_start_matches('\u{1}').to_owned(), callee.spelling()));
         }
         open.extend(cursor.children());
     }
     found
+}
+
+/// Members of containers that count as constant ones although they are not (C++ standard, container data races).
+const CONSTANT_IN_EFFECT: [&str; 13] = [
+    "begin",
+    "end",
+    "rbegin",
+    "rend",
+    "front",
+    "back",
+    "data",
+    "at",
+    "find",
+    "lower_bound",
+    "upper_bound",
+    "equal_range",
+    "get",
+];
+
+/// Tells whether a function of the library of C++ changes nothing that another call could see.
+fn only_looks(callee: Cursor<'_>) -> bool {
+    let is_method = callee.kind() == CXCursor_CXXMethod && callee.in_system_header();
+    is_method && (callee.is_const_method() || CONSTANT_IN_EFFECT.contains(&callee.spelling().as_str()))
 }
