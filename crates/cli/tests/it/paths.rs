@@ -354,5 +354,6 @@ pub fn registers_hold_what_is_declared() {
     let report = run(&files, "unit", &["--path", "3+", "--path", "3-"]);
     assert_eq!((verdict(&report, "3+"), verdict(&report, "3-")), (infeasible("3+"), covered()));
     let demands = report["functions"][0]["preconditions"].to_string();
-    assert!(demands.contains("register 0x40001000 holds 3 or 4 (branchwise.toml:1:11)"), "{demands}");
+    let place = demands.split_once("register 0x40001000 holds 3 or 4 (").map(|(_, place)| place);
+    assert!(place.is_some_and(|place| place.contains("branchwise.toml:1:11)")), "{demands}");
 }

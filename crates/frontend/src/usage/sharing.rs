@@ -101,6 +101,9 @@ impl<'u> Maker<'_, 'u> {
         let mut order: Vec<usize> = (0..parts.len()).collect();
         order.sort_by_key(|&index| ranks[index]);
         let steps = std::mem::take(&mut self.usage.steps);
+        // The object that a destructor is called for is no argument.
+        let of_none = |at: &usize| !parts.iter().any(|part| part.steps.contains(at));
+        self.usage.steps = (0..steps.len()).filter(of_none).map(|at| steps[at].clone()).collect();
         let mut call = call;
         for (position, &index) in order.iter().enumerate() {
             let own = steps[parts[index].steps.clone()].to_vec();

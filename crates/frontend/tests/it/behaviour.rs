@@ -32,6 +32,7 @@ fn runtime(unit: &Unit) -> String {
         "#include <stdio.h>\n\
          static int values[3]; static unsigned long counts[100000][2];\n\
          void __bw_feed(void *to, unsigned n, unsigned long size) { __builtin_memset(to, 0, size); }\n\
+         void __bw_act(const char *stub, const void *const *arguments) {}\n\
          void __bw_assume(int holds) {}\n\
          void __bw_input(void *to, unsigned number) { *(int *)to = values[number % 3]; }\n\
          int __bw_condition(unsigned n, int value) { counts[n][value]++; return value; }\n\
