@@ -268,7 +268,7 @@ pub fn an_unknown_outcome_names_the_condition_that_was_not_decided() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let file = folder.path().join("unit.c");
     fs::write(&file, FACTORS).expect("the temporary folder can be written");
-    let arguments = ["--function", "unit", "--time", "2", "--findings", "none", "--goal", "3:13:true"];
+    let arguments = ["--function", "unit", "--time", "8", "--findings", "none", "--goal", "3:13:true"];
     let report = tool::generate(&file, &arguments, &[], folder.path()).json().expect("it runs");
     let reason = &report["functions"][0]["goals"][0]["reason"];
     let words = format!("{} {}", reason["message"], reason["blocking"]);
