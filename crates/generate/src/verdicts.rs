@@ -18,6 +18,8 @@ use branchwise_search::{Guidance, Position, Routes};
 use crate::explore::{Counters, Limitations, Obstacle, ObstacleKind, can_follow, position};
 use crate::result::PathConstraint;
 
+const BUDGET_USED_UP: &str = "the budget of this function was used up before all paths were explored";
+
 /// Everything that the verdicts of one function rest on.
 pub(crate) struct Judge<'a> {
     pub program: &'a Program,
@@ -119,14 +121,15 @@ impl Judge<'_> {
     }
 
     fn strongest(&self, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-        // Of equally strong verdicts the first, which is that of the last round.
+        // Of equally strong verdicts the first, which is that of the last round. Where it only began before the budget ended,
+        // an earlier one may say which condition took the time.
         let strongest = verdicts.min_by_key(|verdict| match verdict {
             Verdict::Covered { .. } | Verdict::Infeasible(_) => (0, 0),
             Verdict::InfeasibleWithinBounds { bounds, evidence } if bounds.is_empty() => {
                 (1, evidence.open_assumptions().count())
             }
             Verdict::InfeasibleWithinBounds { .. } => (2, 0),
-            Verdict::Unknown(_) => (3, 0),
+            Verdict::Unknown(reason) => (3, usize::from(reason.reason == BUDGET_USED_UP)),
         });
         strongest.unwrap_or_else(|| self.unknown("nothing was explored".to_string(), None))
     }
@@ -282,10 +285,7 @@ impl Judge<'_> {
                 let reason = format!("memory limit: exploration ended at {megabytes} megabytes (see --memory)");
                 Some((4, reason, self.not_tried(obstacle)))
             }
-            ObstacleKind::OutOfBudget => {
-                let reason = "the budget of this function was used up before all paths were explored".to_string();
-                Some((5, reason, self.not_tried(obstacle)))
-            }
+            ObstacleKind::OutOfBudget => Some((5, BUDGET_USED_UP.to_string(), self.not_tried(obstacle))),
         }
     }
 
