@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// All code that decides how a file is read: the crate's own, what it makes, and what it runs clang with.
+const FOLDERS: [&str; 4] = ["src", "library", "../program/src", "../tools/src"];
+
 fn main() {
-    println!("cargo:rerun-if-changed=library");
+    println!("cargo:rustc-env=HOW_FILES_ARE_READ={}", branchwise_tools::fingerprint(&FOLDERS));
     println!("cargo:rerun-if-env-changed=PATH");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let clang = branchwise_tools::find_tool("clang").unwrap_or_else(|error| {

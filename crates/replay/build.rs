@@ -12,7 +12,7 @@ const RUNTIMES: [(&str, &[&str]); 4] = [
     ("runtime-memory", &["-fsanitize=memory", "-fsanitize-recover=memory"]),
 ];
 
-/// The crate's own code, and the table of what is renamed.
+/// All code that decides how a harness is built: the crate's own, and the table of what is renamed.
 const FOLDERS: [&str; 2] = ["src", "../program/src/library"];
 
 fn main() {
@@ -21,27 +21,10 @@ fn main() {
     let clang = branchwise_tools::find_tool("clang").unwrap_or_else(|error| {
         panic!("the harness's runtime needs clang {}: {error}\nHint: apt install clang-19", branchwise_tools::VERSION)
     });
-    println!("cargo:rustc-env=HOW_HARNESSES_ARE_BUILT={}", fingerprint());
+    println!("cargo:rustc-env=HOW_HARNESSES_ARE_BUILT={}", branchwise_tools::fingerprint(&FOLDERS));
     for (name, flags) in RUNTIMES {
         compile(&clang, flags, &folder.join(format!("{name}.o")));
     }
-}
-
-/// Returns a hash of all code that decides how a harness is built, so that a cached one is as a new one would be.
-fn fingerprint() -> String {
-    let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).collect();
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        println!("cargo:rerun-if-changed={}", folder.display());
-        let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let (within, plain): (Vec<_>, Vec<_>) =
-            entries.flatten().map(|entry| entry.path()).partition(|path| path.is_dir());
-        folders.extend(within);
-        files.extend(plain);
-    }
-    files.sort();
-    let key = branchwise_tools::KeyBuilder::new("how harnesses are built");
-    files.iter().fold(key, |key, file| key.with_file(file)).finish().as_str().to_owned()
 }
 
 fn compile(clang: &Path, flags: &[&str], object: &Path) {

@@ -26,6 +26,7 @@ mod functions;
 mod hierarchy;
 mod inputs;
 mod instances;
+mod kept;
 mod language;
 mod load;
 pub mod lower;

@@ -1,9 +1,8 @@
 //! Where clang is, and how it is run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use branchwise_tools::{Cache, KeyBuilder, ToolFailure, ToolOutput, ToolRules, ToolRun, VERSION, find_tool};
+use branchwise_tools::{Cache, Key, KeyBuilder, ToolFailure, ToolOutput, ToolRules, ToolRun, VERSION, find_tool};
 
 use crate::FrontendError;
 
@@ -35,6 +34,16 @@ impl Toolchain {
         Toolchain { rules, ..self }
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_cache(self, cache: Cache) -> Self {
+        Toolchain { cache: Some(cache), ..self }
+    }
+
+    /// Where test runs keep what is costly to make.
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
     /// Makes one file from texts and flags, or takes it from the cache. `key` holds everything but the compiler that the
     /// file depends on.
     pub(crate) fn make_once<E>(
@@ -44,9 +53,7 @@ impl Toolchain {
         make: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let (Some(cache), Some(folder)) = (&self.cache, file.parent()) else { return make() };
-        // What the compiler makes has the names of files as they are seen from here.
-        let here = std::env::current_dir().unwrap_or_default();
-        let key = key.with(here.as_os_str().as_encoded_bytes()).with_installed(&self.clang).finish();
+        let key = self.key_here(key);
         if !cache.fetch(&key, folder) {
             make()?;
             cache.store(&key, &[file.to_owned()]);
@@ -60,15 +67,14 @@ impl Toolchain {
         key: KeyBuilder,
         print: impl FnOnce() -> Result<Vec<u8>, FrontendError>,
     ) -> Result<Vec<u8>, FrontendError> {
-        let folder = tempfile::tempdir().map_err(|cause| self.failed(&cause))?;
-        let file = folder.path().join("printed");
-        let write = || fs::write(&file, print()?).map_err(|cause| self.failed(&cause));
-        self.make_once(key, &file, write)?;
-        fs::read(&file).map_err(|cause| self.failed(&cause))
+        let Some(cache) = &self.cache else { return print() };
+        cache.text(&self.key_here(key), print)
     }
 
-    fn failed(&self, cause: &std::io::Error) -> FrontendError {
-        FrontendError::ToolFailed { tool: self.clang.display().to_string(), cause: cause.to_string() }
+    /// What the compiler makes has the names of files as they are seen from here.
+    fn key_here(&self, key: KeyBuilder) -> Key {
+        let here = std::env::current_dir().unwrap_or_default();
+        key.with(here.as_os_str().as_encoded_bytes()).with_installed(&self.clang).finish()
     }
 
     /// Runs clang, which writes to no file; `Err` only if it did not run to its end.

@@ -15,6 +15,7 @@ use branchwise_tools::{Pipes, ToolFailure, ToolOutput, ToolRules, ToolRun, VARIA
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::kept::load_once;
 use crate::load::{LoadError, LoadOptions, LoadedUnit, OwnedSource, load};
 use crate::lower::Symbols;
 use crate::neighbours::compile;
@@ -78,12 +79,16 @@ impl Reader {
         needed: impl Fn(&Symbols) -> Vec<LinkedFile> + Sync,
     ) -> Result<LoadedUnit, LoadError> {
         let path = source.path.to_owned();
-        let folder = folder()?;
-        let request = Request::Load { source: source.into(), options, folder: folder.path().to_owned() };
-        match self.ask(&path, &request, folder.path(), &needed)? {
-            Answer::Loaded(unit) => Ok(*unit),
-            answer => Err(unexpected(&path, &answer)),
-        }
+        let source = OwnedSource::from(source);
+        load_once(&self.toolchain, &source, &options, || {
+            let folder = folder()?;
+            let (source, options) = (source.clone(), options.clone());
+            let request = Request::Load { source, options, folder: folder.path().to_owned() };
+            match self.ask(&path, &request, folder.path(), &needed)? {
+                Answer::Loaded(unit) => Ok(*unit),
+                answer => Err(unexpected(&path, &answer)),
+            }
+        })
     }
 
     /// Reads the map of a file alone.

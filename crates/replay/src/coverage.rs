@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use branchwise_tools::ToolRun;
+use branchwise_tools::{KeyBuilder, ToolRun};
 use serde::Deserialize;
 
 use crate::tools::joined;
@@ -146,6 +146,14 @@ impl BranchCount {
 
 /// llvm-profdata and llvm-cov over one raw profile.
 pub(crate) fn measure_profile(tools: &Tools, executable: &Path, raw: &Path) -> Result<Coverage, ReplayError> {
+    let key = || {
+        let key = KeyBuilder::new("coverage").with_installed(&tools.profdata).with_installed(&tools.cov);
+        key.with_file(executable).with_file(raw).finish()
+    };
+    read_export(&tools.kept(key, || export(tools, executable, raw))?)
+}
+
+fn export(tools: &Tools, executable: &Path, raw: &Path) -> Result<Vec<u8>, ReplayError> {
     let indexed = raw.with_extension("profdata");
     let mut command = ToolRun::new(&tools.profdata);
     command.args(["merge", "-o"]).arg(&indexed).arg(raw).writes_to(raw.parent().unwrap_or(Path::new(".")));
@@ -153,8 +161,7 @@ pub(crate) fn measure_profile(tools: &Tools, executable: &Path, raw: &Path) -> R
     let mut command = ToolRun::new(&tools.cov);
     command.args(["export", "--format=text", "--skip-expansions", "--num-threads=1"]);
     command.arg(joined("--instr-profile=", &indexed)).arg(executable);
-    let output = tools.succeed("llvm-cov", &command)?;
-    read_export(&output.stdout)
+    Ok(tools.succeed("llvm-cov", &command)?.stdout)
 }
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use branchwise_tools::{Cache, ToolFailure, ToolOutput, ToolRules, ToolRun, find_tool};
+use branchwise_tools::{Cache, Key, KeyBuilder, ToolFailure, ToolOutput, ToolRules, ToolRun, find_tool};
 
 use crate::ReplayError;
 
@@ -43,9 +43,25 @@ impl Tools {
 
     /// The first line of `clang --version`.
     pub fn compiler_version(&self) -> Result<String, ReplayError> {
-        let output = self.output_of("clang", ToolRun::new(&self.clang).arg("--version"))?;
-        let text = String::from_utf8_lossy(&output.stdout);
+        let key = || KeyBuilder::new("compiler version").with_installed(&self.clang).finish();
+        let text = self.kept(key, || {
+            let output = self.output_of("clang", ToolRun::new(&self.clang).arg("--version"))?;
+            Ok(output.stdout)
+        })?;
+        let text = String::from_utf8_lossy(&text);
         Ok(text.lines().next().unwrap_or_default().trim().to_string())
+    }
+
+    /// Takes a text from the cache, or makes it and keeps it there.
+    pub(crate) fn kept(
+        &self,
+        key: impl FnOnce() -> Key,
+        make: impl FnOnce() -> Result<Vec<u8>, ReplayError>,
+    ) -> Result<Vec<u8>, ReplayError> {
+        match &self.cache {
+            Some(cache) => cache.text(&key(), make),
+            None => make(),
+        }
     }
 
     /// Runs a tool to its end; an exit status other than 0 is left to the caller.

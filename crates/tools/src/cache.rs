@@ -17,6 +17,9 @@ use crate::files::{LARGEST_SOURCE, read_limited};
 /// The environment variable that names the folder.
 pub const VARIABLE: &str = "BRANCHWISE_CACHE";
 
+/// The name of the file in an entry that is one text.
+const TEXT: &str = "text";
+
 /// A folder of entries, which several processes may use at the same time.
 #[derive(Debug, Clone)]
 pub struct Cache {
@@ -58,10 +61,39 @@ impl Cache {
             // A link costs nothing; across file systems only a copy works.
             fs::hard_link(file.path(), &target).or_else(|_| fs::copy(file.path(), &target).map(drop))?;
         }
-        // Entries that nobody has used for long can be told by their time. A confined process may not set it, and the
-        // entry is as good without.
-        let _ = File::open(&entry).and_then(|entry| entry.set_modified(SystemTime::now()));
+        mark_as_used(&entry);
         Ok(())
+    }
+
+    /// Returns the text of an entry, or makes it and keeps it.
+    pub fn text<E>(&self, key: &Key, make: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Vec<u8>, E> {
+        if let Some(text) = self.find_text(key) {
+            return Ok(text);
+        }
+        let text = make()?;
+        self.store_text(key, &text);
+        Ok(text)
+    }
+
+    /// Returns the text of an entry, if there is one.
+    pub fn find_text(&self, key: &Key) -> Option<Vec<u8>> {
+        let entry = self.entry(key);
+        let text = read_limited(&entry.join(TEXT), LARGEST_SOURCE).ok()?;
+        mark_as_used(&entry);
+        Some(text)
+    }
+
+    /// Keeps a text as an entry.
+    pub fn store_text(&self, key: &Key, text: &[u8]) {
+        // As with files: the next run makes it once more.
+        let _ = self.try_store_text(key, text);
+    }
+
+    fn try_store_text(&self, key: &Key, text: &[u8]) -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join(TEXT);
+        fs::write(&file, text)?;
+        self.try_store(key, &[file])
     }
 
     /// Keeps copies of files as an entry. An entry appears as a whole or not at all.
@@ -89,6 +121,12 @@ impl Cache {
     fn entry(&self, key: &Key) -> PathBuf {
         self.folder.join(&key.0)
     }
+}
+
+/// Entries that nobody has used for long can be told by their time. A confined process may not set it, and the entry is as
+/// good without.
+fn mark_as_used(entry: &Path) {
+    let _ = File::open(entry).and_then(|entry| entry.set_modified(SystemTime::now()));
 }
 
 impl KeyBuilder {
@@ -151,11 +189,38 @@ impl KeyBuilder {
     }
 }
 
+/// Returns the line markers of a preprocessed text, one for each file: as short a text that names the same files.
+pub fn line_markers(preprocessed: &str) -> String {
+    let files: BTreeSet<&str> = preprocessed.lines().filter_map(named_file).collect();
+    files.into_iter().map(|file| format!("# 1 \"{file}\"\n")).collect()
+}
+
 /// The file of a line marker, `# 12 "file.c" 2`.
 fn named_file(line: &str) -> Option<&str> {
     let (number, rest) = line.strip_prefix("# ")?.split_once(" \"")?;
     number.parse::<u64>().ok()?;
     rest.rsplit_once('"').map(|(file, _)| file)
+}
+
+/// Returns a hash of all files in folders, for a build script: of the code that decides what a build makes, so that a kept
+/// file is as a new one would be. Cargo runs the script again when one of them changes.
+///
+/// # Panics
+///
+/// If a folder cannot be read.
+pub fn fingerprint(folders: &[&str]) -> String {
+    let mut folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        println!("cargo:rerun-if-changed={}", folder.display());
+        let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let (within, plain): (Vec<_>, Vec<_>) =
+            entries.flatten().map(|entry| entry.path()).partition(|path| path.is_dir());
+        folders.extend(within);
+        files.extend(plain);
+    }
+    files.sort();
+    files.iter().fold(KeyBuilder::new("fingerprint"), |key, file| key.with_file(file)).finish().0
 }
 
 impl Key {
@@ -190,6 +255,22 @@ mod tests {
         assert_eq!(fs::read_to_string(into.join("program")).expect("was fetched"), "bytes");
         let left = fs::read_dir(folder.path().join("cache")).expect("a folder").count();
         assert_eq!(left, 1, "nothing half made is left");
+    }
+
+    #[test]
+    fn a_text_is_made_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let cache = Cache::new(folder.path().join("cache"));
+        let made = cache.text(&key(&["a"]), || Ok::<_, ()>(b"made".to_vec()));
+        let kept = cache.text(&key(&["a"]), || Err(()));
+        assert_eq!((made, kept), (Ok(b"made".to_vec()), Ok(b"made".to_vec())));
+        assert_eq!(cache.text(&key(&["b"]), || Err("fails")), Err("fails"));
+    }
+
+    #[test]
+    fn line_markers_name_the_same_files() {
+        let text = "# 1 \"b.h\" 1\nint x;\n# 7 \"a.c\" 2\n# 9 \"b.h\" 1 3\n";
+        assert_eq!(line_markers(text), "# 1 \"a.c\"\n# 1 \"b.h\"\n");
     }
 
     #[test]

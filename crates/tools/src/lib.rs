@@ -6,7 +6,7 @@ mod files;
 mod find;
 mod run;
 
-pub use cache::{Cache, Key, KeyBuilder, VARIABLE};
+pub use cache::{Cache, Key, KeyBuilder, VARIABLE, fingerprint, line_markers};
 pub use files::{
     LARGEST_SOURCE, LARGEST_TEXT, append_ordinary, make_executable, make_folder, read_limited, read_ordinary,
     read_text, write_new,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Failed, Trial};
 
 /// How many of the slowest cases are named at the end.
-const SLOWEST: usize = 12;
+const SLOWEST: usize = 1000;
 
 static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
 

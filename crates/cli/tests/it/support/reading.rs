@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use branchwise_frontend::{
-    Source, Toolchain, Unit, allocates, analyse, compile_bitcode, let_allocations_fail, lower, with_user_columns,
-};
+use branchwise_frontend::{LoadOptions, LoadedUnit, Reader, Source, Toolchain, Unit, allocates, let_allocations_fail};
 use branchwise_program::{Program, verify};
 
 /// What a file is loaded with.
@@ -21,12 +19,9 @@ pub struct Options<'a> {
 pub fn read(file: &Path, options: &Options<'_>) -> Result<(Unit, Program), String> {
     let toolchain = Toolchain::find().map_err(|error| error.to_string())?;
     let source = Source { path: file, flags: options.flags, set_statics: options.set_statics, instances: &[] };
-    let mut unit = analyse(&toolchain, &source).map_err(|error| error.to_string())?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let bitcode = folder.path().join("unit.bc");
-    compile_bitcode(&toolchain, &unit, &bitcode).map_err(|error| error.to_string())?;
-    let code = lower::lower_bitcode(&bitcode).map_err(|error| error.to_string())?;
-    let code = with_user_columns(code, &unit.columns, &unit.map);
+    let reader = Reader::new(Path::new(env!("CARGO_BIN_EXE_branchwise")), toolchain);
+    let loaded = reader.load(source, LoadOptions::default(), |_| Vec::new()).map_err(|error| error.to_string())?;
+    let LoadedUnit { mut unit, code, .. } = loaded;
     if options.allocations_fail && allocates(&code) {
         let_allocations_fail(&mut unit);
     }
