@@ -7,6 +7,7 @@ use std::process::Command;
 const FOLDERS: [&str; 4] = ["src", "library", "../program/src", "../tools/src"];
 
 fn main() {
+    FOLDERS.iter().for_each(|folder| println!("cargo:rerun-if-changed={folder}"));
     println!("cargo:rustc-env=HOW_FILES_ARE_READ={}", branchwise_tools::fingerprint(&FOLDERS));
     println!("cargo:rerun-if-env-changed=PATH");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

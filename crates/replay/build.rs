@@ -21,6 +21,7 @@ fn main() {
     let clang = branchwise_tools::find_tool("clang").unwrap_or_else(|error| {
         panic!("the harness's runtime needs clang {}: {error}\nHint: apt install clang-19", branchwise_tools::VERSION)
     });
+    FOLDERS.iter().for_each(|folder| println!("cargo:rerun-if-changed={folder}"));
     println!("cargo:rustc-env=HOW_HARNESSES_ARE_BUILT={}", branchwise_tools::fingerprint(&FOLDERS));
     for (name, flags) in RUNTIMES {
         compile(&clang, flags, &folder.join(format!("{name}.o")));

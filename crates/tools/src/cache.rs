@@ -85,33 +85,33 @@ impl Cache {
 
     /// Keeps a text as an entry.
     pub fn store_text(&self, key: &Key, text: &[u8]) {
-        // As with files: the next run makes it once more.
-        let _ = self.try_store_text(key, text);
+        self.store_made(key, |folder| fs::write(folder.join(TEXT), text));
     }
 
-    fn try_store_text(&self, key: &Key, text: &[u8]) -> io::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let file = folder.path().join(TEXT);
-        fs::write(&file, text)?;
-        self.try_store(key, &[file])
-    }
-
-    /// Keeps copies of files as an entry. An entry appears as a whole or not at all.
+    /// Keeps copies of files as an entry.
     pub fn store(&self, key: &Key, files: &[PathBuf]) {
-        // The next run makes the files once more; that is all that a failure costs.
-        let _ = self.try_store(key, files);
+        self.store_made(key, |folder| {
+            for file in files {
+                let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+                if !fs::symlink_metadata(file)?.is_file() {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                }
+                fs::copy(file, folder.join(name))?;
+            }
+            Ok(())
+        });
     }
 
-    fn try_store(&self, key: &Key, files: &[PathBuf]) -> io::Result<()> {
+    fn store_made(&self, key: &Key, make: impl FnOnce(&Path) -> io::Result<()>) {
+        // The next run makes it once more; that is all that a failure costs.
+        let _ = self.try_store(key, make);
+    }
+
+    /// An entry appears as a whole or not at all.
+    fn try_store(&self, key: &Key, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let beside = tempfile::Builder::new().prefix("new-").tempdir_in(&self.folder)?;
-        for file in files {
-            let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            if !fs::symlink_metadata(file)?.is_file() {
-                return Err(io::ErrorKind::InvalidInput.into());
-            }
-            fs::copy(file, beside.path().join(name))?;
-        }
+        make(beside.path())?;
         // Where another process was first, its entry stays and this one goes.
         fs::rename(beside.path(), self.entry(key))?;
         let _ = beside.keep();
@@ -203,7 +203,7 @@ fn named_file(line: &str) -> Option<&str> {
 }
 
 /// Returns a hash of all files in folders, for a build script: of the code that decides what a build makes, so that a kept
-/// file is as a new one would be. Cargo runs the script again when one of them changes.
+/// file is as a new one would be.
 ///
 /// # Panics
 ///
@@ -212,7 +212,6 @@ pub fn fingerprint(folders: &[&str]) -> String {
     let mut folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
-        println!("cargo:rerun-if-changed={}", folder.display());
         let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let (within, plain): (Vec<_>, Vec<_>) =
             entries.flatten().map(|entry| entry.path()).partition(|path| path.is_dir());

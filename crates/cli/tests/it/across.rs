@@ -3,6 +3,7 @@
 //! from 10 on have one number more, and what depends on (4, T4) from 10a on depends on (9, F9). Node 26, the end of C, is
 //! missing in their table 2.
 
+use crate::support::folder;
 use std::process::Command;
 
 use expect_test::{Expect, expect};
@@ -46,7 +47,7 @@ void M(double a[10], int c)
 "#;
 
 fn map(arguments: &[&str]) -> (Option<i32>, String) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     std::fs::write(folder.path().join("one.c"), PROGRAM).expect("a writable folder");
     let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
         .current_dir(folder.path())

@@ -1,5 +1,6 @@
 //! The standing attack finds witnesses that are planted, finds none where there is none, and says how many runs it made.
 
+use crate::support::folder;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -13,7 +14,7 @@ const EXECUTIONS: u64 = 300;
 
 /// The outcomes of `f` that an attack takes in a program, as `TEXT OUTCOME`.
 fn taken(program: &str) -> BTreeSet<String> {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder::temporary();
     let path = folder.path().join("program.c");
     fs::write(&path, program).expect("the program is written");
     let options = Options { flags: &[], allocations_fail: true, set_statics: false };
@@ -85,7 +86,7 @@ pub fn preconditions_hold_in_every_run() {
 
 /// The number of executions stands in the evidence, the same in each run, and `--attack 0` makes none.
 pub fn the_evidence_says_how_many_runs_it_survived() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     fs::write(&file, "int f(int x) { if (x > 5 && x < 3) return 1; return 0; }").expect("the program is written");
     let attacked = |share: &[&str]| {

@@ -1,5 +1,6 @@
 //! Bad input is normal input: what is said, the exit status, and that the other functions are still treated.
 
+use crate::support::folder::{self, Folder};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -9,8 +10,8 @@ use expect_test::{Expect, expect};
 use crate::support::tool;
 
 /// Runs `branchwise generate` in a folder with these files.
-fn generate(files: &[(&str, &str)], arguments: &[&str]) -> (tempfile::TempDir, Output) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+fn generate(files: &[(&str, &str)], arguments: &[&str]) -> (Folder, Output) {
+    let folder = folder::temporary();
     for (name, text) in files {
         std::fs::write(folder.path().join(name), text).expect("a writable folder");
     }
@@ -122,7 +123,7 @@ pub fn a_missing_header() {
 
 /// A folder or a file of a stranger's must not fill the memory, and nobody waits for a pipe.
 pub fn devices_and_pipes_in_the_place_of_files() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let [results, suite] = ["report.json", "suite.json"].map(|name| folder.path().join(name));
     std::os::unix::fs::symlink("/dev/zero", &results).expect("a writable folder");
     let pipe = Command::new("mkfifo").arg(&suite).status().expect("mkfifo starts");
@@ -330,7 +331,7 @@ pub fn a_requirement_that_is_missed() {
 }
 
 pub fn an_interrupt_keeps_what_was_found() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let text = "int f(unsigned a, unsigned b)\n{\n    if (a > 5)\n        a = 5;\n    unsigned long long p = (unsigned long long)a * b;\n    \
                 for (unsigned i = 0; i < b; i++)\n        if (p * p + i == 0x123456789abcdefull * (i + 3))\n            return 1;\n    return 0;\n}\n";
     std::fs::write(folder.path().join("long.c"), text).expect("a writable folder");

@@ -1,16 +1,15 @@
 //! Reading and compiling files that nobody vouches for: the compiler's limits, its confinement, and its flags.
 
+use crate::support::folder::{self, Folder};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tempfile::TempDir;
-
 const GOOD: &str = "int good(int x) { if (x > 3) return 1; return 0; }\n";
 
-fn scene(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn scene(files: &[(&str, &str)]) -> Folder {
+    let folder = folder::temporary();
     fs::write(folder.path().join("good.c"), GOOD).unwrap();
     files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
     folder
@@ -27,7 +26,7 @@ fn errors(output: &Output) -> String {
 
 /// Generates for a bad file and a good one: the first is named with the reason, and the second is treated all the same.
 #[track_caller]
-fn ends_alone(folder: &TempDir, bad: &str, more: &[&str], reason: &str) {
+fn ends_alone(folder: &Folder, bad: &str, more: &[&str], reason: &str) {
     let arguments = ["generate", bad, "good.c", "--steps", "200"].iter().chain(more).copied().collect::<Vec<_>>();
     let output = branchwise(folder.path(), &arguments);
     let said = errors(&output);
@@ -167,7 +166,7 @@ pub fn a_stored_suite_is_no_more_trusted() {
 
 /// A program in the compiler's place that tries to act and then calls the compiler: as if a file had taken the compiler over.
 struct TakenOver {
-    folder: TempDir,
+    folder: Folder,
     listener: std::net::TcpListener,
 }
 

@@ -1,5 +1,6 @@
 //! For each criterion a run ends with "complete", or names what is open: as the verdicts of its goals are.
 
+use crate::support::folder;
 use crate::support::tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,8 +41,8 @@ fn lines(function: &Json) -> String {
 }
 
 fn check(name: &str, entry: &str, expected: Expect) {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let arguments = ["--function", entry, "--steps", "1500", "--findings", "none", "--criterion", CRITERIA];
+    let folder = folder::temporary();
+    let arguments = ["--function", entry, "--steps", "300", "--findings", "none", "--criterion", CRITERIA];
     let json = tool::generate(&fixture(name), &arguments, &[], folder.path()).json().expect("it runs");
     expected.assert_eq(&lines(&json["functions"][0]));
 }
@@ -135,12 +136,24 @@ pub fn criteria_are_complete_or_name_what_is_open() {
         "bad_endless_loop",
         "stuck",
         expect![[r#"
-        branch: 4 covered
-        mcdc: 2 covered
-        statement: 5 covered
-        loop: 3 covered
-        minimal-all-conditions: 4 covered
-        minimal-all-paths: 9 covered, 1 within bounds
+            branch: 4 covered
+            mcdc: 2 covered
+            statement: 5 covered
+            loop: 3 covered
+            minimal-all-conditions: 4 covered
+            minimal-all-paths: 9 covered, 1 open
+        "#]],
+    );
+    check(
+        "pointer_into_array",
+        "replaced",
+        expect![[r#"
+        branch: 7 covered, 1 within bounds
+        mcdc: 3 covered, 1 within bounds
+        statement: 6 covered, 1 within bounds
+        loop: 0 covered
+        minimal-all-conditions: 7 covered, 1 within bounds
+        minimal-all-paths: 3 covered, 1 within bounds
     "#]],
     );
     check(
@@ -171,7 +184,7 @@ pub fn criteria_are_complete_or_name_what_is_open() {
 
 /// What the terminal says at the end.
 fn last_words(name: &str, entry: &str, criteria: &str) -> Vec<String> {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
     command.arg("generate").arg(fixture(name)).args(["--function", entry, "--steps", "300", "--findings", "none"]);
     command.args(["--criterion", criteria, "--out"]).arg(folder.path().join("out"));

@@ -1,12 +1,13 @@
 //! What the command line says of C++ beyond the verdicts of fixtures: classes, views, findings.
 
+use crate::support::folder;
 use std::process::Command;
 
 use expect_test::{Expect, expect};
 
 /// Runs the tool on a file of this text: exit status, and what it printed without progress.
 fn run(text: &str, arguments: &[&str]) -> (Option<i32>, String) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     std::fs::write(folder.path().join("unit.cpp"), text).expect("a writable folder");
     let output = Command::new(env!("CARGO_BIN_EXE_branchwise"))
         .current_dir(folder.path())

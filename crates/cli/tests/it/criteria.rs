@@ -1,5 +1,6 @@
 //! Criteria other than `branch`, from the command line: which goals there are and how each ends.
 
+use crate::support::folder;
 use crate::support::goals as support;
 use crate::support::tool;
 use std::collections::BTreeSet;
@@ -255,7 +256,7 @@ pub fn the_document_s_example_has_the_document_s_paths() {
 }
 
 pub fn abstract_nodes_are_drawn_as_they_contain_each_other() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     fs::write(folder.path().join("unit.c"), WILLIAMS).expect("the temporary folder can be written");
     let map = |form: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
@@ -469,7 +470,7 @@ pub fn a_statement_behind_what_no_execution_takes_is_infeasible() {
 }
 
 pub fn an_unknown_criterion_is_an_error_that_lists_the_known_ones() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let run = tool::generate(&folder.path().join("unit.c"), &["--criterion", "brunch"], &[], folder.path());
     assert_eq!(run.status, Some(2));
     for name in ["branch", "statement", "decision", "condition", "condition/decision", "function", "call", "loop"] {
@@ -537,7 +538,7 @@ x = 2
 ";
 
 pub fn the_first_path_is_that_of_the_seed_test() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let seed = folder.path().join("seed");
     fs::write(&seed, FIRST_PATH).expect("the temporary folder can be written");
     let seed = seed.to_str().expect("a name that is text");
@@ -653,7 +654,7 @@ pub fn the_slowest_of_the_longest_paths_is_measured() {
 }
 
 pub fn only_longest_paths_are_measured() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     fs::write(&file, LONGER).expect("the temporary folder can be written");
     let run = tool::generate(&file, &["--criterion", "branch", "--measure"], &[], folder.path());

@@ -1,5 +1,6 @@
 //! Goals of criteria other than `branch` that lie behind something: a hard condition, the making of objects, a caller.
 
+use crate::support::folder;
 use crate::support::tool;
 use std::fs;
 
@@ -8,7 +9,7 @@ use serde_json::Value as Json;
 
 /// The goals of all functions of a file with this ending; a disagreement is an error.
 fn check(program: (&str, &str), criterion: &str, expected: Expect) {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let file = folder.path().join(program.0);
     fs::write(&file, program.1).expect("the temporary folder can be written");
     let arguments = ["--criterion", criterion, "--steps", "2000", "--findings", "none"];

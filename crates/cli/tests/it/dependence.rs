@@ -1,6 +1,7 @@
 //! What data dependence leaves out changes no verdict, and is strictly less work where anything can be saved.
 
 use crate::support::fixture;
+use crate::support::folder;
 use crate::support::goals as support;
 use crate::support::tool;
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ fn abstract_path(path: &str) -> String {
 }
 
 pub fn the_document_s_example_takes_strictly_less() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let seed = folder.path().join("seed");
     let seed_name = seed.to_str().expect("a name that is text");
     for x in [2, 5] {
@@ -191,7 +192,7 @@ const CRITERIA: [&str; 4] = ["branch", "decision,condition", "mcdc", "minimal-al
 
 /// All functions of a program.
 fn generated(program: &str, arguments: &[&str]) -> Json {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     fs::write(&file, program).expect("the temporary folder can be written");
     let all = [&["--findings", "none"], arguments].concat();
@@ -296,7 +297,7 @@ fn differences(path: &Path) -> Result<(Vec<String>, u64), String> {
         return Ok((Vec::new(), 0));
     }
     let run = |more: &[&str]| {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = folder::temporary();
         let mut arguments = vec!["--function", &fixture.entry, "--steps", "600", "--findings", "none"];
         arguments.extend(fixture.scope.iter().flat_map(|scope| ["--scope", scope]));
         arguments.extend(fixture.options.iter().map(String::as_str));

@@ -4,6 +4,7 @@
 
 use crate::support::case;
 use crate::support::csmith;
+use crate::support::folder;
 use crate::support::random_c;
 use crate::support::share;
 use crate::support::tool;
@@ -67,7 +68,7 @@ pub fn of_all() -> Result<(), String> {
 
 /// Their functions have inputs of every shape: structures of bit-fields, unions, pointers to pointers.
 fn generation_differences(seed: u64) -> Vec<String> {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let json = csmith::write(seed, folder.path())
         .and_then(|path| tool::generate(&path, &["--steps", "20"], &csmith::flags_of_units(), folder.path()).json());
     let wrong = match json {
@@ -85,7 +86,7 @@ pub fn the_same_seed_gives_the_same_program() {
 /// What is wrong with the answers for the program of this seed.
 fn differences(seed: u64, size: Size) -> Vec<String> {
     let program = random_c::program(seed, size);
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let path = folder.path().join("program.c");
     fs::write(&path, &program.text).expect("the temporary folder can be written");
     let compared = compare(&program, size, &path, folder.path());

@@ -1,6 +1,7 @@
 //! Emitted tests of fixtures: they compile without a warning, and pass. A test run takes one compiler and framework for each
 //! fixture, others in each turn; a soak takes all of them.
 
+use crate::support::folder;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ fn in_c(fixture: &Fixture, name: &str, folder: &Path) -> Result<(), String> {
     if FOR_GOOGLE_TEST.contains(&name) {
         let steps = fixture.steps.to_string();
         let arguments = ["--json", "--function", &fixture.entry, "--steps", &steps, "--emit", "gtest"];
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = folder::temporary();
         tool::generate_files(&fixture.path, &arguments, &fixture.flags, folder.path()).json()?;
         for turn in turns(name, C_COMPILERS.len() as u64) {
             google_test_of_c(C_COMPILERS[turn], COMPILERS[turn], folder.path())?;

@@ -1,5 +1,6 @@
 //! Every kind of finding, with what confirms it.
 
+use crate::support::folder;
 use crate::support::tool;
 use serde_json::Value as Json;
 
@@ -175,7 +176,7 @@ int count(const int *a, int n) {
 ";
 
 pub fn the_number_of_conditions_asked_for_is_bounded() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let file = folder.path().join("loop.c");
     std::fs::write(&file, LOOP).expect("a writable folder");
     let asked = |options: &[&str]| {
@@ -262,7 +263,7 @@ fn line(finding: &Json) -> Option<u64> {
 }
 
 fn generate(text: &str) -> Json {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let file = folder.path().join("faults.c");
     std::fs::write(&file, text).expect("a writable folder");
     tool::generate(&file, &["--steps", "1000"], &[], folder.path()).json().expect("a report")

@@ -1,5 +1,6 @@
 //! Equalities that few floats satisfy, from the command line: each of these conditions is made true by a test, or proved never to be.
 
+use crate::support::folder;
 use crate::support::tool;
 use std::fs;
 
@@ -57,7 +58,7 @@ const REFUTED: [(&str, &str, &str, usize); 8] = [
 ];
 
 fn run(conditions: impl Iterator<Item = (&'static str, &'static str, &'static str)>) -> Json {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let function = |(name, parameters, condition)| {
         format!("int {name}({parameters}) {{\n    if ({condition})\n        return 1;\n    return 0;\n}}\n")
     };

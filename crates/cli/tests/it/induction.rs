@@ -1,6 +1,7 @@
 //! Proofs by induction over calls: what is excluded of a program, and that nothing is where a change makes it possible.
 
-use crate::support::reading;
+use crate::support::folder;
+use crate::support::{reading, share};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn never_true(program: &str) -> BTreeSet<String> {
 
 /// The same if it is known that one of them was seen to hold.
 fn never_true_beside(program: &str, seen: Option<&str>) -> BTreeSet<String> {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder::temporary();
     let path = folder.path().join("program.c");
     fs::write(&path, program).expect("the program is written");
     let options = Options { flags: &[], allocations_fail: false, set_statics: false };
@@ -103,6 +104,9 @@ const CHANGES: [Change; 16] = [
     ("int grade(", "void tie(void)\n{\n    pool[1].left = &pool[0];\n}\n\nint grade(", &[DIFFERS, FAILS]),
 ];
 
+/// Each change has its turn once in so many.
+const PERIOD: u64 = 4;
+
 pub fn nothing_is_excluded_that_a_change_makes_possible() {
     let excluded = |(from, to, possible): &(&str, &str, &[&str])| {
         assert_eq!(PROGRAM.matches(from).count(), 1, "{from}");
@@ -112,7 +116,8 @@ pub fn nothing_is_excluded_that_a_change_makes_possible() {
         let wrong: Vec<&str> = possible.iter().copied().filter(|text| proved.contains(*text)).collect();
         (!wrong.is_empty()).then(|| format!("{to}: {wrong:?}"))
     };
-    let wrong: Vec<String> = CHANGES.iter().filter_map(excluded).collect();
+    let chosen = CHANGES.iter().filter(|(_, to, _)| share::has_turn(to, PERIOD));
+    let wrong: Vec<String> = chosen.filter_map(excluded).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

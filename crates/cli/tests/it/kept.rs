@@ -1,5 +1,6 @@
 //! Nothing found is lost: runs that are killed, interrupted or out of room, and what the next run makes of them.
 
+use crate::support::folder::{self, Folder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -37,15 +38,15 @@ const OBJECTS: &str = "#include <string>\n#include <vector>\n\
 
 /// A folder with sources, and another one for the temporary folders of what runs there.
 struct Place {
-    folder: tempfile::TempDir,
-    temporary: tempfile::TempDir,
+    folder: Folder,
+    temporary: Folder,
 }
 
 impl Place {
     fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder::temporary();
         files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).expect("a writable folder"));
-        Place { folder, temporary: tempfile::tempdir().expect("a temporary folder") }
+        Place { folder, temporary: folder::temporary() }
     }
 
     fn path(&self, name: &str) -> PathBuf {

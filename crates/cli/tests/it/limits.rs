@@ -1,5 +1,6 @@
 //! Limits hold, and odd programs end nothing: no panic, no signal, and what a limit cuts says so.
 
+use crate::support::folder;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ struct Said {
 }
 
 fn generate(file: &str, text: &str, arguments: &[&str]) -> Said {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     std::fs::write(folder.path().join(file), text).expect("a writable folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_branchwise"));
     command.args(["generate", file, "--json"]).args(arguments).current_dir(folder.path()).env("NO_COLOR", "1");

@@ -305,7 +305,10 @@ fn named_tests() -> Vec<Trial> {
 
 fn main() -> ExitCode {
     use_cache();
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Some cases wait for limits: meanwhile another one runs.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads = arguments.test_threads.or(Some(cores + 1));
     let mut trials = fixtures::cases();
     trials.extend(programs::cases());
     if !golden::is_alone() {

@@ -1,5 +1,6 @@
 //! Single goals by name: statements, outcomes and paths, from the command line.
 
+use crate::support::folder;
 use crate::support::tool;
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 /// Runs the tool on `unit.c` with these goals; a disagreement is an error.
 fn run(files: &[(&str, &str)], function: &str, arguments: &[&str]) -> Json {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     run_in(folder.path(), files, function, arguments)
 }
 
@@ -141,7 +142,7 @@ const CONTRADICTION: &str = "int unit(int a, int b) {
 ";
 
 pub fn what_was_refuted_can_be_read() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let report = run_in(folder.path(), &[("unit.c", CONTRADICTION)], "unit", &["--path", "3+ 5+ 7+"]);
     assert_eq!(verdict(&report, "3+ 5+ 7+"), infeasible("3+ 5+ 7+"));
     let explained = std::process::Command::new(env!("CARGO_BIN_EXE_branchwise"))
@@ -230,7 +231,7 @@ pub fn statements_and_outcomes_of_callees_are_goals_by_their_place() {
 
 pub fn what_is_no_goal_is_said() {
     let trouble = |arguments: &[&str]| {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = folder::temporary();
         let file = folder.path().join("unit.c");
         fs::write(&file, CONTRADICTION).expect("the temporary folder can be written");
         let ran = tool::generate(&file, &[&["--function", "unit"], arguments].concat(), &[], folder.path());
@@ -265,7 +266,7 @@ const FACTORS: &str = "int unit(unsigned long a, unsigned long b) {
 ";
 
 pub fn an_unknown_outcome_names_the_condition_that_was_not_decided() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     fs::write(&file, FACTORS).expect("the temporary folder can be written");
     let arguments = ["--function", "unit", "--time", "4", "--findings", "none", "--goal", "3:13:true"];
@@ -285,7 +286,7 @@ int unit(const struct cell *c) {
 
 /// Only pointers were looked at when the budget ended, so that no outcome stands in the way.
 pub fn an_unknown_outcome_names_where_the_budget_ended() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     fs::write(&file, CHAIN).expect("the temporary folder can be written");
     let arguments = ["--function", "unit", "--steps", "1", "--findings", "none", "--goal", "3:9:true"];

@@ -1,5 +1,6 @@
 //! Many files and functions: projects by their compile commands, several functions at a time, and limits that hold.
 
+use crate::support::folder::{self, Folder};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,12 +17,12 @@ const SECOND: &str = "#ifndef LIMIT\n#error no limit\n#endif\n#include \"second.
                       int second(int x) { if (x == LIMIT + OFFSET) return 1; return 0; }\n";
 
 struct Project {
-    folder: tempfile::TempDir,
+    folder: Folder,
 }
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder::temporary();
         for (name, text) in files {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");

@@ -1,5 +1,6 @@
 //! Results as data: the index, the files of the functions, the object that `--json` prints, and their schema.
 
+use crate::support::folder;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ use crate::support::schema;
 use crate::support::tree;
 
 /// A run in a folder of its own.
-struct Scene(tempfile::TempDir);
+struct Scene(folder::Folder);
 
 impl Scene {
     fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder::temporary();
         for (name, text) in files {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a writable folder");

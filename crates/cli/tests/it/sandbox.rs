@@ -1,11 +1,11 @@
 //! docs/reliability.md from outside: programs that act on files, through `generate` and `replay`.
 
+use crate::support::folder::{self, Folder};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value as Json;
-use tempfile::TempDir;
 
 const ACTS_IN_CPP: &str = r#"
 #include <cstdio>
@@ -37,13 +37,13 @@ const FILES: [&str; 8] = ["stream", "removed", "shell", "piped", "executed", "ra
 
 /// A file to generate tests for, and files that nobody is to touch.
 struct Scene {
-    folder: TempDir,
+    folder: Folder,
     source: &'static str,
 }
 
 impl Scene {
     fn new(source: &'static str, code: &str) -> Scene {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder::temporary();
         let at = format!("#define AT \"{}/canaries/\"\n", folder.path().display());
         fs::write(folder.path().join(source), at + code).unwrap();
         Scene { folder, source }

@@ -1,6 +1,7 @@
 //! Execution trees and what they demand of the inputs: on the example of the paper that they come from, and on programs
 //! that show what counts as a repetition.
 
+use crate::support::folder;
 use crate::support::load;
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +17,7 @@ use expect_test::expect;
 use load::load;
 
 fn text(text: &str) -> Program {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     std::fs::write(&file, text).expect("a writable folder");
     load(&file)
@@ -178,7 +179,7 @@ pub fn a_tree_that_explodes_is_cut() {
 }
 
 fn map(arguments: &[&str]) -> (String, String) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     let lines = "int f(int x, int y)\n{\n    int s = x > 5 ? 1 : 0;\n    if (y > 0) return 0;\n    \
                  while (s < 9 && x > s) s++;\n    return s == 2;\n}\n";

@@ -1,5 +1,6 @@
 //! Outcomes that only undefined behaviour reaches: how they are reported, and where the inputs that show them stand.
 
+use crate::support::folder;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -36,7 +37,7 @@ fn branchwise(command: &str, folder: &Path, arguments: &[&str]) -> Output {
 }
 
 pub fn a_goal_says_through_what_it_is_covered() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let run = generate(PROGRAM, &["--require", "100"], folder.path());
     let report = run.report(folder.path()).expect("nothing that can be covered without is left");
     let function = &report["functions"][0];
@@ -64,7 +65,7 @@ pub fn a_goal_says_through_what_it_is_covered() {
 }
 
 pub fn reproducers_stand_beside_the_suite() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     generate(PROGRAM, &[], folder.path());
     let run = |name: &str| {
         let (source, program) = (folder.path().join("out").join(name), folder.path().join("program"));
@@ -79,7 +80,7 @@ pub fn reproducers_stand_beside_the_suite() {
 }
 
 pub fn without_such_outcomes_there_are_no_reproducers() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let run = generate(PROGRAM, &["--undefined", "forbid"], folder.path());
     assert!(!folder.path().join("out/unit_reproducers.c").exists());
     let report = run.report(folder.path()).expect("a report");
@@ -97,7 +98,7 @@ pub fn paths_and_pairs_are_looked_for_without() {
         goals.iter().filter(|goal| goal["through"].is_string()).count()
     };
     for (criterion, only) in [("all-paths", 1), ("mcdc", 1)] {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder::temporary();
         let run = generate(PROGRAM, &["--criterion", criterion], folder.path());
         let report = run.report(folder.path()).expect("a report");
         assert_eq!((through(&report, 0), through(&report, 1)), (only, 0), "{criterion}: {report:#}");

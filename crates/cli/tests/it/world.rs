@@ -1,5 +1,6 @@
 //! No test acts on the world: canaries that the functions of a program would touch.
 
+use crate::support::folder::{self, Folder};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value as Json;
-use tempfile::TempDir;
 
 use crate::support::tool;
 
@@ -110,14 +110,14 @@ const ACTS: [&str; 62] = [
 
 /// A folder with a file, a listener and a process.
 struct Canaries {
-    folder: TempDir,
+    folder: Folder,
     listener: TcpListener,
     process: Child,
 }
 
 impl Canaries {
     fn new() -> Canaries {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder::temporary();
         fs::create_dir(folder.path().join("empty")).expect("a writable folder");
         fs::write(folder.path().join("file"), "canary").expect("a writable folder");
         let mode = fs::Permissions::from_mode(0o640);
@@ -193,7 +193,7 @@ fn compiled_and_run(compiler: &str, tests: &Path, libraries: &[&str], folder: &P
 
 /// Generates tests for a program, replays them and runs what was emitted; the report.
 fn exercised(name: &str, text: &str, compilers: &[&str], canaries: &mut Canaries) -> Json {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     fs::write(folder.path().join(name), text).expect("a writable folder");
     let options = ["--steps", "60", "--jobs", "2", "--findings", "met"];
     let run = tool::generate(&folder.path().join(name), &options, &[], folder.path());
@@ -335,7 +335,7 @@ pub fn values_of_the_machine_are_never_expected() {
 
 pub fn files_that_are_linked_touch_no_canary() {
     let mut canaries = Canaries::new();
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let unit = "#include <stdio.h>\nint help(int x);\nint made(int x);\n\
                 int f(int x) { if (x > 3 && help(x) == 0) return 1; return 0; }\n\
                 int g(int x) { if (x > 3 && made(x) == 0) return 1; return x == 2 && remove(\"x\") == 0; }\n";
@@ -358,7 +358,7 @@ pub fn files_that_are_linked_touch_no_canary() {
 }
 
 pub fn an_allowed_call_runs_and_others_do_not() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let text = "#include <stdio.h>\n#include <unistd.h>\n\
                 int f(int x) { if (x > 3) { FILE *file = fopen(\"made\", \"w\"); if (file) fclose(file); }\n\
                 if (access(\"/\", F_OK) == 0) return 1; return 0; }\n";

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 
+use super::folder;
+
 /// How many of the slowest cases are named at the end.
-const SLOWEST: usize = 1000;
+const SLOWEST: usize = 12;
 
 static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
 
@@ -16,6 +18,7 @@ pub fn case(name: impl Into<String>, check: impl FnOnce() -> Result<(), Failed> 
     let shown = name.clone();
     Trial::test(name, move || {
         let begin = Instant::now();
+        folder::begin(&shown);
         let result = check();
         TIMES.lock().unwrap_or_else(PoisonError::into_inner).push((begin.elapsed(), shown));
         result

@@ -1,6 +1,7 @@
 //! Programs of csmith, which have no inputs, no undefined behaviour and a checksum over all their globals at the end:
 //! executed, they must do what they do when they are compiled.
 
+use crate::support::folder;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,7 +95,7 @@ pub fn compare(seed: u64) -> Outcome {
 }
 
 fn compared(seed: u64) -> Result<Outcome, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folder = folder::temporary();
     let path = write(seed, folder.path())?;
     let options = Options { flags: &flags(), allocations_fail: false, set_statics: false };
     let mut subject = Subject::load(&path, &options)?;

@@ -1,5 +1,6 @@
 //! The goals of a program that a test writes, from the command line.
 
+use crate::support::folder;
 use std::fs;
 
 use expect_test::Expect;
@@ -9,7 +10,7 @@ use super::tool;
 
 /// Every goal of a function with its verdict, one line each; a disagreement is an error.
 pub fn goals(program: &str, function: &str, arguments: &[&str]) -> Json {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder::temporary();
     let file = folder.path().join("unit.c");
     fs::write(&file, program).expect("the temporary folder can be written");
     let mut all = vec!["--function", function, "--steps", "2000", "--findings", "none"];

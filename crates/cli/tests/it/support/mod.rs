@@ -4,6 +4,7 @@ pub mod case;
 pub mod csmith;
 pub mod facts;
 pub mod fixture;
+pub mod folder;
 pub mod goals;
 pub mod golden;
 pub mod judge;

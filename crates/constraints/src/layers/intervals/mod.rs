@@ -83,7 +83,7 @@ impl<Inner: Decide> Decide for Intervals<Inner> {
         let domains: Vec<Domain> =
             bounds.iter().zip(&floats).map(|(&range, &float)| Domain::of(range, float)).collect();
         match Points::of(&domains) {
-            Some(points) if points.count.saturating_mul(domains.len() as u128) <= LARGEST_SEARCH => {
+            Some(points) if points.count.saturating_mul(graph.nodes.len() as u128) <= LARGEST_SEARCH => {
                 let mut models = points.map(|point| variables.iter().copied().zip(point).collect());
                 match models.find(|model| self.satisfies(query, model)) {
                     Some(model) => Solved::sat(model, Layer::Intervals),
@@ -130,8 +130,8 @@ pub(crate) fn graph_bounds(graph: &wire::Graph) -> Option<Vec<Bounds>> {
     Some(ranges.into_iter().map(Bounds::from).collect())
 }
 
-/// Evaluations of one term that are quicker than a call of the SMT solver.
-const LARGEST_SEARCH: u128 = 200_000;
+/// Evaluations of one term that are quicker than a call of the SMT solver: they take some 50 milliseconds.
+const LARGEST_SEARCH: u128 = 2_000_000;
 
 /// The hint, each value moved to the nearest one within its bounds.
 fn nearest_model(

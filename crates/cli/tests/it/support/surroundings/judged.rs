@@ -2,6 +2,7 @@
 //! wrong verdict, unless it names an assumption that the environment broke in that run, or a bound. What is called covered must
 //! be shown by the emitted tests.
 
+use crate::support::folder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -57,7 +58,7 @@ fn program(seed: u64) -> Unit {
 
 /// Generates tests for the unit of a seed, and compares all that is said of it with what it does.
 pub fn judge(seed: u64, options: &[&str]) -> Result<Judged, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folder = folder::temporary();
     judge_in(seed, options, folder.path())
 }
 
