@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use branchwise_goals::{Criterion, Goal, Verdict, branch_goals};
-use branchwise_program::map::{Event, Map, MarkerKind, NoDriver, Place};
-use branchwise_program::{FunctionId, MarkerId};
+use branchwise_program::map::{Cfg, Event, Map, MarkerKind, NoDriver, NodeKind, Place};
+use branchwise_program::{FunctionId, Id, MarkerId, NodeId};
 use branchwise_replay::{Coverage, FunctionCoverage, Harness, NativeEnd, Observation, ReplayError, TestCase, absolute};
 
 use crate::result::{Disagreement, FunctionReport, GoalReport, ReplaySummary, Test};
@@ -107,6 +107,8 @@ struct Outcomes {
     covered_goals: u64,
     /// Goals in code that never runs. llvm-cov derives counts by subtraction and credits some of those outcomes.
     never_run: u64,
+    /// Goals that may lie behind a `try` whose end nobody counts.
+    behind_try: u64,
     regions: u64,
     covered_regions: u64,
 }
@@ -137,11 +139,13 @@ impl Comparison<'_> {
         }
         let mut outcomes: BTreeMap<Key, Outcomes> = BTreeMap::new();
         let never_run = self.map.never_run(function);
+        let behind_try = self.behind_quiet_tries(function);
         for (goal, covered) in self.shown.outcomes.iter().filter(|(goal, _)| goal.function == function) {
             let entry = outcomes.entry(self.key(goal)).or_default();
             entry.goals += 1;
             entry.covered_goals += u64::from(*covered);
             entry.never_run += u64::from(goal.markers().iter().any(|marker| never_run.contains(marker)));
+            entry.behind_try += u64::from(self.places(goal).any(|node| behind_try[node.index()]));
         }
         let untested = self.shown.report.tests.is_empty();
         let measured = self.coverage.function_named(&self.map.functions[function].symbol);
@@ -157,13 +161,13 @@ impl Comparison<'_> {
             self.compare(function, &key, &outcome);
         }
         if let Some(measured) = measured.filter(|_| self.all_returned()) {
-            self.statements(function, measured);
+            self.statements(function, measured, &behind_try);
         }
     }
 
     /// A statement that is called covered lies in code that llvm-cov saw run. The converse says nothing: a call may not
     /// return to the statements behind it, which are one region with it.
-    fn statements(&mut self, function: FunctionId, measured: &FunctionCoverage) {
+    fn statements(&mut self, function: FunctionId, measured: &FunctionCoverage, behind_try: &[bool]) {
         let covered = self.shown.report.goals.iter().filter(|report| {
             let Goal { criterion, function: of, .. } = &report.goal;
             let is_claimed = matches!(report.verdict, Verdict::Covered { .. });
@@ -172,11 +176,18 @@ impl Comparison<'_> {
         for report in covered {
             let Place { file, line, column } = report.goal.place;
             let path = absolute(&self.map.files[file].path);
-            if measured.count_at(&path, (line, column)) == Some(0) {
+            let is_counted = !self.places(&report.goal).any(|node| behind_try[node.index()]);
+            if is_counted && measured.count_at(&path, (line, column)) == Some(0) {
                 let place = format!("{}:{line}:{column}", path.display());
                 self.disagree(function, format!("{place}: covered by the marker log, not by llvm-cov"));
             }
         }
+    }
+
+    /// The nodes of a goal.
+    fn places(&self, goal: &Goal) -> impl Iterator<Item = NodeId> {
+        let conditions = goal.markers().into_iter().map(|marker| self.map.markers[marker].node);
+        goal.nodes().to_vec().into_iter().chain(conditions)
     }
 
     fn key(&self, goal: &Goal) -> Key {
@@ -195,7 +206,7 @@ impl Comparison<'_> {
                 function,
                 format!("{place}: {} goals, {} outcomes counted by llvm-cov", outcome.goals, outcome.regions),
             );
-        } else if outcome.covered_goals > outcome.covered_regions
+        } else if outcome.covered_goals > outcome.covered_regions + outcome.behind_try
             || (outcome.covered_goals + outcome.never_run < outcome.covered_regions && self.all_returned())
         {
             self.disagree(
@@ -217,6 +228,22 @@ impl Comparison<'_> {
         self.shown.report.tests.iter().all(|test| returned(test) && !threw(&test.observation))
     }
 
+    /// For each node, by index, whether it may lie behind a `try` none of whose handlers was entered. Where Clang knows that
+    /// the body cannot throw, it emits no handlers, and no counter for what follows the statement: every count that is
+    /// derived from that one is too low.
+    fn behind_quiet_tries(&self, function: FunctionId) -> Vec<bool> {
+        let cfg = &self.map.functions[function].cfg;
+        let entered = self.entered_handlers();
+        let is_quiet = |kind: NodeKind| matches!(kind, NodeKind::Handler(marker) if !entered.contains(&marker));
+        let quiet = cfg.nodes.iter().filter(|(_, node)| is_quiet(node.kind)).map(|(id, _)| id);
+        cfg.reached_from(quiet.flat_map(|handler| guarded(cfg, handler)).collect())
+    }
+
+    fn entered_handlers(&self) -> HashSet<MarkerId> {
+        let events = self.shown.report.tests.iter().flat_map(|test| &test.observation.events);
+        events.map(|event| event.marker).filter(|&marker| self.is_handler(marker)).collect()
+    }
+
     fn is_handler(&self, marker: MarkerId) -> bool {
         matches!(self.map.markers[marker].kind, MarkerKind::Handler)
     }
@@ -225,6 +252,12 @@ impl Comparison<'_> {
         let function = self.map.functions[function].name.clone();
         self.summary.disagreements.push(Disagreement { function, test: None, what, case: None });
     }
+}
+
+/// The nodes from which a handler is entered. An empty body has none: then it may stand anywhere.
+fn guarded(cfg: &Cfg, handler: NodeId) -> Vec<NodeId> {
+    let nodes: Vec<NodeId> = cfg.edges.values().filter(|edge| edge.to == handler).map(|edge| edge.from).collect();
+    if nodes.is_empty() { vec![cfg.entry] } else { nodes }
 }
 
 fn count_regions(measured: &FunctionCoverage, outcomes: &mut BTreeMap<Key, Outcomes>) {

@@ -778,13 +778,21 @@ impl Cfg {
 
     /// The same for paths that take no outcome that is excluded.
     pub fn reached_without(&self, excluded: impl Fn(Event) -> bool) -> Vec<bool> {
+        self.reached(vec![self.entry], excluded)
+    }
+
+    /// For each node, by index, whether it is one of these, or some path leads to it from one of them.
+    pub fn reached_from(&self, starts: Vec<NodeId>) -> Vec<bool> {
+        self.reached(starts, |_| false)
+    }
+
+    fn reached(&self, mut open: Vec<NodeId>, excluded: impl Fn(Event) -> bool) -> Vec<bool> {
         let mut successors: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let taken = |edge: &&Edge| !matches!(edge.label, EdgeLabel::Outcome(event) if excluded(event));
         for edge in self.edges.values().filter(taken) {
             successors[edge.from.index()].push(edge.to);
         }
         let mut reached = vec![false; self.nodes.len()];
-        let mut open = vec![self.entry];
         while let Some(node) = open.pop() {
             if !std::mem::replace(&mut reached[node.index()], true) {
                 open.extend(&successors[node.index()]);
