@@ -312,7 +312,7 @@ impl<'a> Variant<'a> {
         }
         command.args([mode, "-w", "-Qunused-arguments"]);
         // A unit uses functions and variables of other files: what is not there must not stop the build.
-        command.arg("-Wl,--warn-unresolved-symbols").args(objects);
+        command.args(["-Wl,--warn-unresolved-symbols", "-Wl,--no-demangle"]).args(objects);
         command.args(self.sources.flags.iter().filter(|flag| is_link_flag(flag)));
         command.arg("-o").arg(executable).writes_to(self.folder);
         command

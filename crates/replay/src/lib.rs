@@ -29,5 +29,6 @@ pub use compile::{OtherObject, REGISTERS, Sources};
 pub use coverage::{BranchCount, Coverage, FunctionCoverage, absolute};
 pub use error::ReplayError;
 pub use harness::{Harness, Limits};
+pub use objects::MISSING_BYTES;
 pub use sanitize::{SanitizedRun, SanitizerReport, Sanitizers};
 pub use tools::Tools;

@@ -9,7 +9,7 @@ use object::{SymbolKind, SymbolScope};
 use crate::ReplayError;
 
 /// Room for a variable that another file would define; its true size is not in the object file.
-const MISSING_BYTES: u64 = 1 << 16;
+pub const MISSING_BYTES: u64 = 1 << 16;
 const POINTER_BYTES: u64 = 8;
 
 /// Returns an object that defines `__bw_drivers`: the addresses of these functions, in order, then a null pointer.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use branchwise_program::map::Language;
+use branchwise_replay::MISSING_BYTES;
 
 use super::EmittedFile;
 use super::changes;
@@ -80,16 +81,17 @@ pub fn surroundings(file: &FileReport, tests: &[TestFunction]) -> String {
     undefined_variables(file.map) + &missing(file) + &needs::text(&needed) + &stubs::definitions(file)
 }
 
-/// Definitions of what other files ask for and nobody has, so that the tests can be linked with them. No test calls it: where
-/// a path would, nothing is known of it.
+/// Definitions of what the file or linked ones ask for and nobody has, so that the tests can be linked. As in the native runs, each
+/// is storage that holds zeros: of a variable nothing else is known, and no test calls a function. Assembly needs no types.
 fn missing(file: &FileReport) -> String {
-    if file.linked.is_empty() || file.missing.is_empty() {
+    if file.missing.is_empty() {
         return String::new();
     }
-    let mut text = "\n/* Other files mention these, and none of them defines them. No test calls them. */\n".to_owned();
-    for (number, name) in (1..).zip(file.missing) {
-        text += &format!("void branchwise_missing_{number}(void) __asm__(\"{name}\") __attribute__((weak));\n");
-        text += &format!("void branchwise_missing_{number}(void) {{ __builtin_trap(); }}\n");
+    let mut text = "\n/* Nobody defines these. Here they are zeros, and no test calls them. */\n".to_owned();
+    for name in file.missing {
+        text += &format!(
+            "__asm__(\".pushsection .bss\\n.balign 64\\n.weak {name}\\n{name}: .zero {MISSING_BYTES}\\n.popsection\");\n"
+        );
     }
     text
 }
