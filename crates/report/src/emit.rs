@@ -30,7 +30,7 @@ pub use cpp_frameworks::{emit_cpp_catch2, emit_cpp_gtest};
 pub use gtest::emit_gtest;
 pub use inline::input_line;
 pub use literal::{float as float_text, signal_name};
-pub use plain_c::{emit_c, emit_reproducers};
+pub use plain_c::{emit_c, emit_reproducers, is_reproducers};
 pub use stubs::callable_name;
 pub use test_function::Kind;
 

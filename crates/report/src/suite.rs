@@ -7,8 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use branchwise_results::{DETAILS, Report};
+use branchwise_tools::{LARGEST_FILE, read_ordinary};
 
-use crate::emit::{EmittedFile, Kind, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest, emit_reproducers};
+use crate::emit::{
+    EmittedFile, Kind, emit_c, emit_cpp_catch2, emit_cpp_gtest, emit_gtest, emit_reproducers, is_reproducers,
+};
 use crate::file_report::FileReport;
 use crate::journal::JOURNAL;
 use crate::published::StagedReport;
@@ -117,7 +120,24 @@ pub fn write_suite(
     // Everything is written: what can still go wrong needs no room.
     let published = |staged: Vec<Staged>| staged.into_iter().map(Staged::publish).collect::<Result<Vec<_>, _>>();
     let (tests, reproducers) = (published(tests)?, published(reproducers)?);
+    remove_outdated(folder, files, &reproducers);
     Ok(WrittenSuite { tests, reproducers, suite: suite.publish()?, report: report.publish()? })
+}
+
+/// Removes the reproducers that an earlier run wrote for one of the files, where this run has none.
+fn remove_outdated(folder: &Path, files: &[FileReport], written: &[PathBuf]) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_named_so = |path: &PathBuf| {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        stem.is_some_and(|stem| stem.ends_with("_reproducers")) && !written.contains(path)
+    };
+    for path in entries.filter(is_named_so) {
+        let Ok(text) = read_ordinary(&path, LARGEST_FILE) else { continue };
+        if files.iter().any(|file| is_reproducers(&text, file)) {
+            // A file that cannot be removed is in nobody's way.
+            let _ = fs::remove_file(&path);
+        }
+    }
 }
 
 fn suite_text(folder: &Path, files: &[FileReport], origin: Origin<'_>) -> Result<String, SuiteError> {

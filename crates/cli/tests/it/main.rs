@@ -286,6 +286,7 @@ fn named_tests() -> Vec<Trial> {
             a_goal_says_through_what_it_is_covered
             reproducers_stand_beside_the_suite
             without_such_outcomes_there_are_no_reproducers
+            reproducers_of_an_earlier_run_go
             paths_and_pairs_are_looked_for_without
         }
         united {

@@ -91,6 +91,19 @@ pub fn without_such_outcomes_there_are_no_reproducers() {
     assert_eq!(report["run"]["options"]["forbid_undefined"], true);
 }
 
+pub fn reproducers_of_an_earlier_run_go() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("out");
+    generate(PROGRAM, &[], folder.path());
+    let text = std::fs::read_to_string(out.join("unit_reproducers.c")).expect("a file of the first run");
+    let others =
+        [("other_reproducers.c", text.replace("unit.c", "other.c")), ("my_reproducers.c", format!("\n{text}"))];
+    others.iter().for_each(|(name, text)| std::fs::write(out.join(name), text).expect("a writable folder"));
+    generate(PROGRAM, &["--undefined", "forbid"], folder.path());
+    assert!(!out.join("unit_reproducers.c").exists(), "the second run has none");
+    assert!(others.iter().all(|(name, _)| out.join(name).exists()), "files of others stay");
+}
+
 /// Goals that are paths, and those that two tests show together, are looked for without undefined behaviour too.
 pub fn paths_and_pairs_are_looked_for_without() {
     let through = |report: &Json, function: usize| -> usize {

@@ -28,6 +28,11 @@ pub fn emit_reproducers(file: &FileReport, folder: &Path, stem: &str) -> Option<
     (!tests.is_empty()).then(|| plain(file, folder, stem, &tests, &REPRODUCERS))
 }
 
+/// Tells whether the text of a file is that of reproducers for a file, from an earlier run.
+pub fn is_reproducers(text: &[u8], file: &FileReport) -> bool {
+    text.starts_with(title(file, &REPRODUCERS).as_bytes())
+}
+
 /// What a file of tests is for, and what its program prints.
 struct Purpose {
     /// The end of its name.
@@ -122,16 +127,16 @@ pub fn has_checks(tests: &[TestFunction]) -> bool {
 
 fn header(file: &FileReport, path: &Path, stem: &str, purpose: &Purpose) -> String {
     let flags = harmless(&flags_text(file.flags));
-    let source = harmless(&file.source.display().to_string());
     let path = harmless(&path.display().to_string());
     let language = if file.is_cpp() { Language::Cpp } else { Language::C };
     let Others { before, objects } = others(file, stem, Some(language));
     let compiler = compiler(language);
-    let Purpose { suffix, title, prints } = purpose;
+    let Purpose { suffix, prints, .. } = purpose;
+    let title = title(file, purpose);
     let program = format!("{stem}_{suffix}");
     format!(
         "\
-/* Tests for {source}, {title}
+{title}
 
    Compile and run:
 {before}       {compiler} {flags}-o {program} {path}{objects} -lm && ./{program}
@@ -139,6 +144,11 @@ fn header(file: &FileReport, path: &Path, stem: &str, purpose: &Purpose) -> Stri
 
 "
     )
+}
+
+/// The first line.
+fn title(file: &FileReport, purpose: &Purpose) -> String {
+    format!("/* Tests for {}, {}", harmless(&file.source.display().to_string()), purpose.title)
 }
 
 pub fn flags_text(flags: &[String]) -> String {
