@@ -493,7 +493,7 @@ struct UnitBuilder<'a, 'u> {
     /// Those that tests can make objects of.
     classes: &'a [Cursor<'u>],
     callees: Callees,
-    questions: Questions,
+    questions: Questions<'u>,
     derived: Derived,
     /// Definitions of generated classes.
     class_text: String,
@@ -628,6 +628,7 @@ impl<'u> UnitBuilder<'_, 'u> {
             instances: &self.instances,
             sees_owners: self.questions.sees_owners(function),
             left_open: self.questions.left_open(function),
+            variables: self.questions.variables(function),
             opens_classes: self.job.flags.iter().any(|flag| flag == NO_ACCESS_CONTROL),
             usable: &mut self.usable,
             types: &mut self.types,

@@ -159,6 +159,7 @@ impl Preparation {
         if !way.requires.is_empty() {
             self.line(&format!("__bw_assume({});", expression(&way.requires)));
         }
+        self.steps(&way.then);
     }
 }
 

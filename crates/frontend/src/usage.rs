@@ -22,10 +22,12 @@ use crate::instances::{Called, Instance, member_name};
 use crate::objects::{Concrete, Factory, Hidden, Known, Making, Returns};
 use crate::observers;
 
+mod inside;
 mod library;
 mod questions;
 mod sharing;
 
+use inside::Lent;
 pub(crate) use questions::Questions;
 use sharing::{Leads, Part, Written, can_be_reached};
 
@@ -57,6 +59,8 @@ pub(crate) struct Workshop<'w, 'u> {
     pub sees_owners: bool,
     /// What it asks of the library that the standard leaves open.
     pub left_open: BTreeSet<String>,
+    /// The variables that it may change or look at.
+    pub variables: Vec<Cursor<'u>>,
     /// Tests may call what is not public.
     pub opens_classes: bool,
     /// The constructors that tests can call, by the name of a class and the depth at which its objects are made.
@@ -127,6 +131,7 @@ fn usage_of<'u>(
         made: None,
         substituted: Vec::new(),
         parts: Vec::new(),
+        lent: Vec::new(),
     };
     let (call, result) = match called {
         Some((text, Called::Function(of))) => {
@@ -177,6 +182,8 @@ struct Maker<'w, 'u> {
     made: Option<ClangType<'u>>,
     /// The arguments of the tested call, and the object that it belongs to.
     parts: Vec<Part<'u>>,
+    /// What functions that make or change objects are given.
+    lent: Vec<Lent<'u>>,
     /// What the parameters of the template are whose members are being described.
     substituted: Vec<ClangType<'u>>,
 }
@@ -187,12 +194,13 @@ struct Mark {
     given: usize,
     feeds: usize,
     objects: usize,
+    lent: usize,
 }
 
 impl<'u> Maker<'_, 'u> {
     fn mark(&self) -> Mark {
         let (given, feeds, objects) = (self.given.len(), self.shop.feeds.len(), self.objects);
-        Mark { usage: self.usage.clone(), given, feeds, objects }
+        Mark { usage: self.usage.clone(), given, feeds, objects, lent: self.lent.len() }
     }
 
     fn back_to(&mut self, mark: Mark) {
@@ -200,6 +208,7 @@ impl<'u> Maker<'_, 'u> {
         self.given.truncate(mark.given);
         self.shop.feeds.truncate(mark.feeds);
         self.objects = mark.objects;
+        self.lent.truncate(mark.lent);
     }
 
     /// The number of an object that comes to be described.
@@ -353,14 +362,19 @@ impl<'u> Maker<'_, 'u> {
                 name => name,
             };
             let declared = self.substitute(parameter.clang_type());
+            let number = self.objects;
             arguments.push(self.argument(&name, declared, depth)?);
+            if !self.is_argument(depth) {
+                self.note_lent(function, declared, number);
+            }
         }
+        self.share_lent(function);
         Ok(arguments.join(", "))
     }
 
     /// An argument of the tested call may lead into others.
     fn argument(&mut self, name: &str, declared: ClangType<'u>, depth: usize) -> Result<String, String> {
-        if depth < DEEPEST || self.optional > 0 {
+        if !self.is_argument(depth) {
             return self.own_argument(name, declared, depth);
         }
         let first = self.usage.steps.len();
@@ -382,6 +396,11 @@ impl<'u> Maker<'_, 'u> {
         let leads = if can_be_reached(of) { leads } else { Leads::Receiver };
         self.parts.push(Part { name: name.to_owned(), written, of, constant, leads, steps });
         Ok(text)
+    }
+
+    /// What is made at this depth is an argument of the tested call, and no part of one.
+    fn is_argument(&self, depth: usize) -> bool {
+        depth == DEEPEST && self.optional == 0
     }
 
     /// An argument that leads into no other.
@@ -409,8 +428,10 @@ impl<'u> Maker<'_, 'u> {
             let object = self.of_library(target, &kind, name, depth)?;
             self.note_changed(object, canonical, depth);
             // What cannot be copied is moved to where it is needed. So is what the function asks for other owners.
-            let is_argument = depth == DEEPEST && self.optional == 0;
-            let alone = is_argument && self.shop.sees_owners && sharing::is_shared_pointer(target);
+            let alone = self.shop.sees_owners && sharing::is_shared_pointer(target);
+            if alone && !self.is_argument(depth) {
+                self.add_owners(object, name, &spelled(target));
+            }
             return Ok(match reference || is_copied(target) && !alone {
                 true => moved(format!("{{@{object}}}")),
                 false => format!("std::move({{@{object}}})"),

@@ -191,6 +191,8 @@ pub struct Way {
     pub steps: Vec<Step>,
     /// A condition under which it can be taken; empty where it always can.
     pub requires: String,
+    /// What is done where it can.
+    pub then: Vec<Step>,
     /// A pointer to the object that it leads to.
     pub pointer: String,
 }

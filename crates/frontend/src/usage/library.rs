@@ -128,7 +128,7 @@ impl<'u> Maker<'_, 'u> {
             text.replace("{@}", &format!("{{@{}}}", past.number)).replace("{#}", &format!("{{#{}}}", feed.0))
         };
         let steps = vec![Step::Value { feed, declared: format!("{number} ") }, Step::Statement(fill(statement))];
-        self.vary_past(past, vec![Way { steps, requires: fill(requires), pointer: String::new() }]);
+        self.vary_past(past, vec![Way { steps, requires: fill(requires), ..Way::default() }]);
     }
 
     /// Another buffer for a stream.

@@ -1,4 +1,5 @@
-//! Questions of a function to the library whose answers a test could bring about otherwise, or another library give.
+//! What the text of a function tells: questions to the library whose answers a test could bring about otherwise, or another
+//! library give, and the variables that it mentions.
 
 // libclang's constants keep their names.
 #![allow(non_upper_case_globals)]
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use clang_sys::*;
 
 use crate::clang::Cursor;
-use crate::functions::qualified;
+use crate::functions::{is_function, qualified};
 
 /// What tells a program who else owns an object.
 const OF_OWNERS: [&str; 7] =
@@ -29,26 +30,40 @@ const LEFT_OPEN: [&str; 11] = [
     "std::exception::what",
 ];
 
-/// What the functions of a unit ask.
-pub(crate) struct Questions {
+/// What the functions of a unit ask and mention.
+pub(crate) struct Questions<'u> {
     /// Some function asks for owners.
     asks: bool,
     /// The end of the last owner runs code of the unit.
     destroys: bool,
     /// What some function asks that the standard leaves open.
     left_open: BTreeSet<String>,
+    /// Variables that outlive calls and that some function mentions.
+    variables: Vec<Cursor<'u>>,
 }
 
-impl Questions {
-    pub fn of_unit(declarations: &[Cursor<'_>]) -> Self {
+impl<'u> Questions<'u> {
+    pub fn of_unit(declarations: &[Cursor<'u>]) -> Self {
         let (mut asks, mut destroys, mut left_open) = (false, false, BTreeSet::new());
+        let mut variables = Vec::new();
         let own: Vec<Cursor<'_>> = declarations.iter().copied().filter(|one| !one.in_system_header()).collect();
         visit(&own, &mut |cursor| {
             asks |= asks_for_owners(cursor);
             destroys |= cursor.kind() == CXCursor_Destructor && cursor.is_definition();
             left_open.extend(open_question(cursor));
+            add_variable(cursor, &mut variables);
         });
-        Questions { asks, destroys, left_open }
+        Questions { asks, destroys, left_open, variables }
+    }
+
+    /// Variables that outlive calls and that a function may change or look at: it mentions them, or calls a function of the unit.
+    pub fn variables(&self, function: Cursor<'u>) -> Vec<Cursor<'u>> {
+        let (mut own, mut calls) = (Vec::new(), false);
+        visit(&function.children(), &mut |cursor| {
+            add_variable(cursor, &mut own);
+            calls |= calls_unit(cursor);
+        });
+        if calls { self.variables.clone() } else { own }
     }
 
     /// Whether a function can tell how many owners an object has: it asks, or calls a function of the unit, where one does.
@@ -70,6 +85,20 @@ impl Questions {
         });
         if calls { self.left_open.clone() } else { own }
     }
+}
+
+fn add_variable<'u>(cursor: Cursor<'u>, variables: &mut Vec<Cursor<'u>>) {
+    let refers = matches!(cursor.kind(), CXCursor_DeclRefExpr | CXCursor_MemberRefExpr);
+    let variable = cursor.referenced().filter(|it| refers && it.kind() == CXCursor_VarDecl && outlives_calls(*it));
+    let is_new = |variable: &Cursor<'u>| !variables.iter().any(|known| known.usr() == variable.usr());
+    let variable = variable.map(Cursor::canonical).filter(is_new);
+    variables.extend(variable);
+}
+
+fn outlives_calls(variable: Cursor<'_>) -> bool {
+    let is_local = variable.semantic_parent().is_some_and(|scope| is_function(scope.kind()));
+    let is_static = !is_local || variable.storage_class() == CX_SC_Static;
+    is_static && !variable.in_system_header() && !variable.clang_type().canonical().is_const()
 }
 
 fn asks_for_owners(cursor: Cursor<'_>) -> bool {

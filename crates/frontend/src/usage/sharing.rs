@@ -14,12 +14,13 @@ use crate::clang::{ClangType, Cursor};
 use crate::classes::is_derived;
 use crate::containers::{Standard, spelled, standard};
 use crate::drivers::is_unspellable;
+use crate::functions::{is_function, qualified};
 
 /// More places in an argument to which another leads are not tried.
-const MOST_PLACES: usize = 8;
+pub(super) const MOST_PLACES: usize = 8;
 
 /// Members of members are looked at down to this depth.
-const DEEPEST_PLACE: usize = 3;
+pub(super) const DEEPEST_PLACE: usize = 3;
 
 /// An argument, or the object that a method belongs to.
 pub(super) struct Part<'u> {
@@ -54,12 +55,13 @@ pub(super) enum Leads {
 }
 
 /// Where one argument can be found in another.
-struct Found {
-    lvalue: String,
-    requires: Vec<String>,
-    steps: Vec<Step>,
+#[derive(Clone)]
+pub(super) struct Found {
+    pub lvalue: String,
+    pub requires: Vec<String>,
+    pub steps: Vec<Step>,
     /// The type there is not the wanted one, but may stand for it.
-    converted: bool,
+    pub converted: bool,
 }
 
 impl<'u> Part<'u> {
@@ -68,13 +70,14 @@ impl<'u> Part<'u> {
         match self.leads {
             Leads::Reference | Leads::Pointer => true,
             Leads::Receiver => false,
-            Leads::Value => is_shared_pointer(self.of),
+            Leads::Value => is_shared_pointer(self.of) || is_view(self.of),
         }
     }
 
     /// What it is called in the texts: an object that is not null.
-    fn lvalue(&self) -> String {
+    pub fn lvalue(&self) -> String {
         match self.written {
+            Written::Input(index) if self.leads == Leads::Value => format!("{{{index}}}"),
             Written::Input(index) => format!("(*{{{index}}})"),
             Written::Object(number) => format!("{{@{number}}}"),
         }
@@ -93,7 +96,7 @@ impl<'u> Maker<'_, 'u> {
     pub(super) fn share_arguments(&mut self, call: String) -> String {
         let mut parts = std::mem::take(&mut self.parts);
         let inside = |part: &Part<'u>, other: &Part<'u>| {
-            let below = || stands_for(other.of, part.of) && without_sign(part.of).is_none();
+            let below = || stands_for(other.of, part.of) && without_sign(part.of).is_none() || views(part.of, other.of);
             part.can_lead() && !same(part.of, other.of) && (below() || self.can_find(part.of, other.of, DEEPEST_PLACE))
         };
         let ranks: Vec<usize> =
@@ -107,16 +110,18 @@ impl<'u> Maker<'_, 'u> {
         let mut call = call;
         for (position, &index) in order.iter().enumerate() {
             let own = steps[parts[index].steps.clone()].to_vec();
-            let ways = match parts[index].can_lead() {
+            let mut ways = match parts[index].can_lead() {
                 true => self.ways_into(&parts, index, &order[..position]),
                 false => Vec::new(),
             };
+            ways.extend(self.variables_as(&parts[index]));
             match ways.is_empty() {
                 true => self.usage.steps.extend(own),
                 false => call = self.vary(call, &mut parts[index], own, ways),
             }
             self.keep_owners(&parts[index]);
         }
+        self.share_inside(&parts);
         call
     }
 
@@ -128,7 +133,11 @@ impl<'u> Maker<'_, 'u> {
             if matches!((wanted.written, other.written), (Written::Input(_), Written::Input(_))) {
                 continue;
             }
-            if other.leads == Leads::Value && !is_smart_pointer(other.of) {
+            if other.leads == Leads::Value && !is_smart_pointer(other.of) && !is_view(other.of) {
+                continue;
+            }
+            if is_view(wanted.of) {
+                ways.extend(self.views_of(wanted, other));
                 continue;
             }
             if wanted.leads == Leads::Value || (is_shared_pointer(wanted.of) && other.leads == Leads::Value) {
@@ -147,6 +156,56 @@ impl<'u> Maker<'_, 'u> {
         ways
     }
 
+    /// The ways in which an argument that is an object is, or lies in, a variable of the unit. What only the unit can name, tests
+    /// cannot pass.
+    fn variables_as(&mut self, wanted: &Part<'u>) -> Vec<(String, Way)> {
+        let mut ways = Vec::new();
+        if matches!(wanted.written, Written::Input(_)) || wanted.leads == Leads::Value {
+            return ways;
+        }
+        for variable in self.shop.variables.clone() {
+            let (name, of) = (qualified(variable), variable.clang_type().canonical());
+            if !stands_for(of, wanted.of) && !self.can_find(wanted.of, of, DEEPEST_PLACE) {
+                continue;
+            }
+            if !wanted.can_lead() || !can_be_named(variable) {
+                self.usage.never_done.insert(format!("ways for {} to lead into {name}", wanted.name));
+                continue;
+            }
+            let root = Found { lvalue: name.clone(), requires: Vec::new(), steps: Vec::new(), converted: false };
+            let mut found = Vec::new();
+            self.find(wanted.of, (of, true), root, DEEPEST_PLACE, &mut found);
+            ways.extend(found.into_iter().map(|found| (name.clone(), way_to(found, wanted.of))));
+        }
+        ways
+    }
+
+    /// A view of a part of a text in another argument, or of what another view shows.
+    fn views_of(&mut self, wanted: &Part<'u>, other: &Part<'u>) -> Vec<(String, Way)> {
+        let mut found = Vec::new();
+        let root = Found { lvalue: other.lvalue(), requires: required(other), steps: Vec::new(), converted: false };
+        self.find(wanted.of, (other.of, true), root, DEEPEST_PLACE, &mut found);
+        let view = |maker: &mut Self, found: Found| {
+            let (start, length) =
+                (maker.choice("where a view begins".to_owned()), maker.choice("its length".to_owned()));
+            let number = |feed| Step::Value { feed, declared: "unsigned char ".to_owned() };
+            let text = format!("({VIEW}({}).substr({{#{}}}, {{#{}}}))", found.lvalue, start.0, length.0);
+            let (made, pointer) = maker.view(&wanted.name, text);
+            let then = vec![number(start), number(length), made];
+            let requires = found.requires.join(" && ");
+            (other.name.clone(), Way { steps: found.steps, requires, then, pointer })
+        };
+        found.into_iter().map(|found| view(self, found)).collect()
+    }
+
+    /// A view as an object of its own, and a pointer to it.
+    fn view(&mut self, name: &str, initializer: String) -> (Step, String) {
+        let (number, class, name) = (self.next_object(), VIEW.to_owned(), format!("{name}_view"));
+        let ways = vec![Construction::of(VIEW, Vec::new(), &initializer)];
+        let view = Object { number, name, class, choice: None, ways, may_be_null: false };
+        (Step::Object(view), format!("{{&{number}}}"))
+    }
+
     /// A smart pointer to what another one owns too.
     fn copy_of(&mut self, wanted: &Part<'u>, other: &Part<'u>) -> Option<(String, Way)> {
         if !same(wanted.of, other.of) {
@@ -162,7 +221,7 @@ impl<'u> Maker<'_, 'u> {
             ways: vec![way],
             may_be_null: false,
         };
-        let way = Way { steps: vec![Step::Object(copy)], requires: String::new(), pointer: format!("{{&{number}}}") };
+        let way = Way { steps: vec![Step::Object(copy)], pointer: format!("{{&{number}}}"), ..Way::default() };
         Some((other.name.clone(), way))
     }
 
@@ -172,9 +231,15 @@ impl<'u> Maker<'_, 'u> {
         let choice = self.choice(format!("where {} leads", part.name));
         let mut others: Vec<String> = ways.iter().map(|(other, _)| other.clone()).collect();
         others.dedup();
-        let mut all = vec![Way { steps: own, requires: String::new(), pointer: part.pointer() }];
+        let mut first = Way { steps: own, pointer: part.pointer(), ..Way::default() };
+        if is_view(part.of) {
+            let (made, pointer) = self.view(&part.name, format!("({})", part.lvalue()));
+            (first.then, first.pointer) = (vec![made], pointer);
+        }
+        let mut all = vec![first];
         all.extend(ways.into_iter().map(|(_, way)| way));
-        let class = format!("{}{}", if part.constant { "const " } else { "" }, spelled(part.of));
+        let of = if is_view(part.of) { VIEW.to_owned() } else { spelled(part.of) };
+        let class = format!("{}{of}", if part.constant { "const " } else { "" });
         self.usage.steps.push(Step::Variation(Variation {
             question: Question::Shares(part.name.clone(), others.join(", ")),
             choice,
@@ -202,39 +267,43 @@ impl<'u> Maker<'_, 'u> {
         if part.leads == Leads::Pointer || !is_shared_pointer(part.of) {
             return;
         }
-        let class = spelled(part.of);
-        let choice = self.choice(format!("other owners of {}", part.name));
+        self.add_owners(number, &part.name, &spelled(part.of));
+    }
+
+    /// Further owners of what a smart pointer points to, by its number.
+    pub(super) fn add_owners(&mut self, number: usize, name: &str, class: &str) {
+        let choice = self.choice(format!("other owners of {name}"));
         let mut ways = vec![Way::default()];
         for owners in 1..=MOST_OWNERS {
             let owner = |maker: &mut Self| {
                 let number_of_owner = maker.next_object();
-                let way = Construction::of(&class, Vec::new(), &format!("({{@{number}}})"));
-                let (name, ways) = (format!("{}_owner", part.name), vec![way]);
-                let class = class.clone();
+                let ways = vec![Construction::of(class, Vec::new(), &format!("({{@{number}}})"))];
+                let (name, class) = (format!("{name}_owner"), class.to_owned());
                 Step::Object(Object { number: number_of_owner, name, class, choice: None, ways, may_be_null: false })
             };
             ways.push(Way { steps: (0..owners).map(|_| owner(self)).collect(), ..Way::default() });
         }
         let question = match self.shop.sees_owners {
-            true => Question::Owners(part.name.clone()),
-            false => Question::LastingOwners(part.name.clone()),
+            true => Question::Owners(name.to_owned()),
+            false => Question::LastingOwners(name.to_owned()),
         };
         self.usage.steps.push(Step::Variation(Variation { question, choice, object: None, ways }));
     }
 
-    fn can_find(&self, wanted: ClangType<'u>, of: ClangType<'u>, depth: usize) -> bool {
+    pub(super) fn can_find(&self, wanted: ClangType<'u>, of: ClangType<'u>, depth: usize) -> bool {
         let inner = |of: ClangType<'u>| {
             let of = of.canonical();
             stands_for(of, wanted) || depth > 0 && self.can_find(wanted, of, depth - 1)
         };
         match standard(of.unqualified()) {
             Some(kind) => elements(of, &kind).into_iter().any(inner),
+            None if leads_to_object(of) => inner(of.pointee()),
             None => places_in_class(of).into_iter().any(|(_, of)| inner(of)),
         }
     }
 
     /// Finds what can stand for an object of the wanted type in another one. `itself`: the whole of it counts, too.
-    fn find(
+    pub(super) fn find(
         &mut self,
         wanted: ClangType<'u>,
         (of, itself): (ClangType<'u>, bool),
@@ -258,6 +327,9 @@ impl<'u> Maker<'_, 'u> {
             maker.find(wanted, (of, true), at, below, found);
         };
         match standard(of.unqualified()) {
+            None if leads_to_object(of) => {
+                inside(self, of.pointee(), format!("(*{lvalue})"), Some(format!("{lvalue} != nullptr")));
+            }
             None => {
                 for (member, of) in places_in_class(of) {
                     inside(self, of, format!("{lvalue}.{member}"), None);
@@ -304,6 +376,20 @@ impl<'u> Maker<'_, 'u> {
     }
 }
 
+/// Whether code of other files can name a variable that this one defines.
+fn can_be_named(variable: Cursor<'_>) -> bool {
+    let scope = variable.semantic_parent();
+    let is_local = scope.is_some_and(|scope| is_function(scope.kind()));
+    let member = scope.is_some_and(|scope| matches!(scope.kind(), CXCursor_ClassDecl | CXCursor_StructDecl));
+    !is_local
+        && !variable.has_internal_linkage()
+        && variable.definition().is_some()
+        && (!member || variable.is_public())
+}
+
+/// The class of views of texts. `spelled` names what a test makes for one: a text of its own.
+const VIEW: &str = "std::string_view";
+
 /// A test lets so many others own what a smart pointer points to.
 const MOST_OWNERS: usize = 2;
 
@@ -331,7 +417,7 @@ fn indexed<'u>(of: ClangType<'u>, kind: &Standard<'u>) -> Option<(ClangType<'u>,
 }
 
 /// The types of what one gets to directly from an object of the library.
-fn elements<'u>(of: ClangType<'u>, kind: &Standard<'u>) -> Vec<ClangType<'u>> {
+pub(super) fn elements<'u>(of: ClangType<'u>, kind: &Standard<'u>) -> Vec<ClangType<'u>> {
     match kind {
         Standard::Text => of.template_arguments().into_iter().take(1).collect(),
         Standard::Pair { first, second } => vec![*first, *second],
@@ -349,7 +435,7 @@ fn elements<'u>(of: ClangType<'u>, kind: &Standard<'u>) -> Vec<ClangType<'u>> {
 
 /// The public members of an object, and what its methods without parameters return references to, as they stand behind
 /// the object and a dot.
-fn places_in_class<'u>(of: ClangType<'u>) -> Vec<(String, ClangType<'u>)> {
+pub(super) fn places_in_class<'u>(of: ClangType<'u>) -> Vec<(String, ClangType<'u>)> {
     let class = of.declaration();
     if of.kind() != CXType_Record || class.in_system_header() {
         return Vec::new();
@@ -373,23 +459,37 @@ fn places_in_class<'u>(of: ClangType<'u>) -> Vec<(String, ClangType<'u>)> {
     fields.chain(methods).collect()
 }
 
-fn required(part: &Part<'_>) -> Vec<String> {
+pub(super) fn required(part: &Part<'_>) -> Vec<String> {
     match part.leads {
         Leads::Pointer => vec![format!("{} != nullptr", part.pointer())],
         Leads::Reference | Leads::Receiver | Leads::Value => Vec::new(),
     }
 }
 
-fn way_to(found: Found, wanted: ClangType<'_>) -> Way {
+pub(super) fn way_to(found: Found, wanted: ClangType<'_>) -> Way {
     let pointer = match found.converted {
         true => format!("reinterpret_cast<{} *>(&{})", spelled(wanted), found.lvalue),
         false => format!("&{}", found.lvalue),
     };
-    Way { steps: found.steps, requires: found.requires.join(" && "), pointer }
+    Way { steps: found.steps, requires: found.requires.join(" && "), pointer, ..Way::default() }
 }
 
-fn is_smart_pointer(of: ClangType<'_>) -> bool {
+pub(super) fn is_smart_pointer(of: ClangType<'_>) -> bool {
     matches!(standard(of.unqualified()), Some(Standard::SmartPointer { .. }))
+}
+
+/// Whether it shows a text that something else owns.
+fn is_view(of: ClangType<'_>) -> bool {
+    is_text(of) && of.declaration().spelling() == "basic_string_view"
+}
+
+fn is_text(of: ClangType<'_>) -> bool {
+    matches!(standard(of.unqualified()), Some(Standard::Text))
+}
+
+/// Whether a view can show a part of what has a type.
+fn views(view: ClangType<'_>, of: ClangType<'_>) -> bool {
+    is_view(view) && is_text(of)
 }
 
 /// Whether a pointer of this type can be kept by several owners.
@@ -397,15 +497,18 @@ pub(super) fn is_shared_pointer(of: ClangType<'_>) -> bool {
     matches!(standard(of.unqualified()), Some(Standard::SmartPointer { unique: false, .. }))
 }
 
-fn same(left: ClangType<'_>, right: ClangType<'_>) -> bool {
+pub(super) fn same(left: ClangType<'_>, right: ClangType<'_>) -> bool {
     left.canonical().unqualified().spelling() == right.canonical().unqualified().spelling()
 }
 
 /// Whether an object of a type may be reached as one of another: the same, a base, or the same number with another sign.
-fn stands_for(of: ClangType<'_>, wanted: ClangType<'_>) -> bool {
+pub(super) fn stands_for(of: ClangType<'_>, wanted: ClangType<'_>) -> bool {
     let is_class = |of: ClangType<'_>| of.kind() == CXType_Record && !of.declaration().in_system_header();
     let derived = || is_class(of) && is_class(wanted) && is_derived(of.declaration(), wanted.declaration());
-    same(of, wanted) || derived() || without_sign(of).is_some_and(|of| Some(of) == without_sign(wanted))
+    same(of, wanted)
+        || views(wanted, of)
+        || derived()
+        || without_sign(of).is_some_and(|of| Some(of) == without_sign(wanted))
 }
 
 /// The signed one of two types of whole numbers that may be reached as each other.
@@ -417,6 +520,11 @@ fn without_sign(of: ClangType<'_>) -> Option<CXTypeKind> {
         CXType_LongLong | CXType_ULongLong => Some(CXType_LongLong),
         _ => None,
     }
+}
+
+/// Whether it is a pointer to what a test can name.
+pub(super) fn leads_to_object(of: ClangType<'_>) -> bool {
+    of.kind() == CXType_Pointer && can_be_reached(of.pointee())
 }
 
 /// Whether the driver can declare a pointer to it.

@@ -233,6 +233,7 @@ impl Writer<'_> {
         let chosen = self.chosen(*choice).min(ways.len() - 1);
         let Some(way) = ways.get(chosen) else { return };
         self.steps(&way.steps, arguments);
+        self.steps(&way.then, arguments);
         let Some(Reached { number, name, class }) = object else { return };
         let pointer = self.filled(&way.pointer, arguments);
         let expression = if chosen == 0 {
