@@ -536,6 +536,7 @@ impl<'p> Executor<'_, 'p> {
         Ok(())
     }
 
+    /// What the test shows of an object. Padding is left out: a program that copies the object may lose it.
     fn output(&mut self, index: u32, address: &Operand, size: u64) -> Step<()> {
         let Value::Pointer(from) = self.value(address) else { return Ok(()) };
         let mut bytes = vec![None; size as usize];
@@ -545,7 +546,7 @@ impl<'p> Executor<'_, 'p> {
                 Value::Term(term) if !self.session.is_garbage(term) => self.evaluate(term),
                 _ => continue,
             };
-            for byte in 0..size {
+            for byte in (0..size).filter(|byte| !self.memory.is_padding(from.object, from.offset + at + byte, 1)) {
                 bytes[(at + byte) as usize] = Some((bits >> (8 * byte)) as u8);
             }
         }
