@@ -67,6 +67,12 @@ impl MathFunction {
         self.names()[0]
     }
 
+    /// Tells whether every library computes the same: the result is exact, or rounded once as the operators round.
+    pub fn is_determined(self) -> bool {
+        use MathFunction::{Fdim, Fmod, Logb, Nextafter, Remainder};
+        matches!(self, Logb | Fmod | Remainder | Fdim | Nextafter)
+    }
+
     /// The function of this name, and the width of its floats, if the library is there.
     pub fn named(name: &str) -> Option<(Self, u32)> {
         let found = Self::ALL.iter().find_map(|&function| {

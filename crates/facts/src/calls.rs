@@ -1,10 +1,11 @@
 //! Calls: of functions with a body, through pointers, and of what the C library does.
 
-use branchwise_program::CodeFunctionId;
 use branchwise_program::code::{Call, Callee, Operand};
+use branchwise_program::library::left_open::Fixed;
 use branchwise_program::library::otherwise::Errno;
 use branchwise_program::library::{acquires, is_stream_function, jumps, releases};
 use branchwise_program::map::FeedOrigin;
+use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::interpreter::{Arguments, Found, Run, Stop, all_variables};
 use crate::number::Number;
@@ -87,6 +88,11 @@ impl Run<'_, '_> {
         };
         let errno = subject.errno.filter(|_| library.errno != Errno::AsModelled);
         for state in &mut after {
+            match library.fixed {
+                Some(Fixed::Sign) => call.outs.iter().for_each(|&out| widen_to_sign(state, out)),
+                Some(Fixed::Truth) => call.outs.iter().for_each(|&out| widen_to_truth(state, out)),
+                Some(Fixed::Table) | None => {}
+            }
             if library.result.is_some() {
                 call.outs.iter().for_each(|&out| state.set(out, Value::any(self.function.registers[out])));
             }
@@ -286,4 +292,21 @@ impl Run<'_, '_> {
             }
         }
     }
+}
+
+/// A result of which the standard fixes the sign alone.
+fn widen_to_sign(state: &mut State, out: RegisterId) {
+    let Some(value) = state.registers.get(&out) else { return };
+    let (width, (least, most)) = (value.number.width(), value.number.signed_bounds());
+    let (lowest, highest) = Number::any(width).signed_bounds();
+    let bounds = (if least < 0 { lowest } else { least.min(1) }, if most > 0 { highest } else { most.max(-1) });
+    let number = Number::signed_range(width, bounds.0, bounds.1).unwrap_or_else(|| Number::any(width));
+    state.set(out, Value::plain(number));
+}
+
+/// A result of which the standard fixes alone whether it is zero.
+pub(crate) fn widen_to_truth(state: &mut State, out: RegisterId) {
+    let Some(value) = state.registers.get(&out).filter(|value| value.number.as_constant() != Some(0)) else { return };
+    let number = Number::any(value.number.width());
+    state.set(out, Value::plain(number));
 }

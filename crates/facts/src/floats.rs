@@ -9,6 +9,9 @@ use crate::number::Number;
 use crate::state::State;
 use crate::value::Value;
 
+/// How far, relatively, the results of libraries lie apart: 16 units in the last place of the narrower floats.
+const LARGEST_ERROR: f64 = 1.0 / (1 << 19) as f64;
+
 impl Run<'_, '_> {
     pub(crate) fn float(&self, state: &mut State, float: &Float) {
         let operands = self.float_operands(state, float);
@@ -42,7 +45,7 @@ impl Run<'_, '_> {
             && has_width(&parameters, op.arity())
             && has_width(&call.argument_widths, op.arity());
         let operands: Vec<&Number> = arguments.iter().map(|argument| &argument.number).collect();
-        usual.then(|| Number::float_result(op, &operands, width, false))
+        usual.then(|| near(op, &operands, width))
     }
 
     /// Only executions in which the result is one of these go on; `false` if there are none.
@@ -79,6 +82,23 @@ impl Run<'_, '_> {
             .zip(&before)
             .all(|(operand, allowed)| self.restrict_within(state, operand, allowed, chain))
     }
+}
+
+/// What any good library may return: where an argument is zero the one right result, otherwise one that is near, and within
+/// the range of the function.
+fn near(op: FloatOp, operands: &[&Number], width: u32) -> Number {
+    let here = Number::float_result(op, operands, width, false);
+    let is_zero = |operand: &&Number| operand.as_constant() == Some(0);
+    if !matches!(op, FloatOp::Library(function) if !function.is_determined()) || operands.iter().all(is_zero) {
+        return here;
+    }
+    let [less, more] = [1.0 - LARGEST_ERROR, 1.0 + LARGEST_ERROR].map(|factor| match width {
+        32 => FloatRange::of_constant(u64::from((factor as f32).to_bits()), 32),
+        _ => FloatRange::of_constant(factor.to_bits(), 64),
+    });
+    let near = Number::float_result(FloatOp::Mul, &[&here, &Number::of_float(less.join(more))], width, false);
+    let all = vec![FloatRange::any(width); operands.len()];
+    near.meet(&Number::of_float(FloatRange::result(op, &all, false))).unwrap_or(near)
 }
 
 fn before_integer(op: FloatOp, value: &Number, number: &Number) -> Option<Number> {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use branchwise_program::code::{Code, Function, Initializer, Operand};
+use branchwise_program::library::left_open::LeftOpen;
 use branchwise_program::library::otherwise::LibraryCall;
 use branchwise_program::{BlockId, CodeFunctionId, GlobalId, IdVec, Program, RegisterId};
 
@@ -82,6 +83,8 @@ pub(crate) struct Subject<'p> {
     pub interfering: BTreeSet<CodeFunctionId>,
     /// Library functions that may do what their models do not.
     pub library_calls: BTreeMap<CodeFunctionId, LibraryCall>,
+    /// Where the code looks at what the standard leaves open of their results.
+    pub left_open: LeftOpen,
     /// The variable of the models that is `errno`.
     pub errno: Option<GlobalId>,
 }
@@ -90,12 +93,14 @@ impl<'p> Subject<'p> {
     pub(crate) fn new(program: &'p Program) -> Self {
         let functions = program.code.functions.ids();
         let interfering = functions.filter(|&function| program.interfering_stub(function).is_some());
+        let left_open = LeftOpen::of(program);
         let errno = program.code.globals.iter().find(|(_, global)| global.name == "__bw_errno");
         Subject {
             program,
             reacts_to_exceptions: program.reacts_to_exceptions(),
             interfering: interfering.collect(),
-            library_calls: program.library_calls(),
+            library_calls: program.library_calls(&left_open),
+            left_open,
             errno: errno.map(|(id, _)| id),
         }
     }

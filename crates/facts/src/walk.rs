@@ -7,6 +7,7 @@ use branchwise_program::code::{
 use branchwise_program::map::{Event, LabelValues};
 use branchwise_program::{BlockId, MarkerId, RegisterId};
 
+use crate::calls::widen_to_truth;
 use crate::contents::Contents;
 use crate::interpreter::{Exit, Found, Run, Stop};
 use crate::memory::{padding, points_elsewhere};
@@ -141,6 +142,9 @@ impl Run<'_, '_> {
                 let right = self.value(state, &binary.right, binary.width);
                 let Some(number) = Number::binary(binary.op, &left.number, &right.number) else { return false };
                 state.set(binary.out, Value { number, targets: mixed(&left, &right) });
+                if self.interpreter.subject.left_open.is_answer(self.id, binary.out) {
+                    widen_to_truth(state, binary.out);
+                }
             }
             Instruction::Compare(compare) => self.compare(state, compare),
             Instruction::Cast(cast) => self.cast(state, cast),

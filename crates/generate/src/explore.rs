@@ -7,6 +7,7 @@ use branchwise_constraints::{Answer, Layer, Limits, Model, Reason, Solver, TermI
 use branchwise_goals::{Bound, GoalId, Ledger};
 use branchwise_program::MarkerId;
 use branchwise_program::assumption::Assumption;
+use branchwise_program::assumption::catalogue::MATH_AS_HERE;
 use branchwise_program::code::Location;
 use branchwise_program::map::Event;
 use branchwise_replay::TestCase;
@@ -463,6 +464,25 @@ impl<'a, 'p> Exploration<'a, 'p> {
         self.limitations.add(kind, branch, self.tree.positions(candidate.node));
     }
 
+    /// These conditions exclude the candidate where the library's results are those of this machine.
+    fn note_rounded(&mut self, candidate: Candidate, conditions: &[TermId]) {
+        let functions = self.session.mathematics(conditions);
+        if functions.is_empty() || self.is_refuted_by_others(conditions) {
+            return;
+        }
+        for function in functions {
+            self.obstacle(ObstacleKind::Assumed(MATH_AS_HERE.about(function.name())), candidate);
+        }
+    }
+
+    /// Whether the conditions without such results exclude each other.
+    fn is_refuted_by_others(&mut self, conditions: &[TermId]) -> bool {
+        let mut others = conditions.to_vec();
+        others.retain(|&condition| self.session.mathematics(&[condition]).is_empty());
+        let answer = self.solver.check(&self.session.terms, &others, &Model::new()).answer;
+        !others.is_empty() && matches!(answer, Answer::Unsat(_))
+    }
+
     fn count_solver_calls(&mut self) {
         let solvers = [Some(&self.solver), self.patient.as_ref(), self.quick.as_ref()];
         solvers.into_iter().flatten().for_each(|solver| self.counters.count_calls(solver));
@@ -534,6 +554,7 @@ impl<'a, 'p> Exploration<'a, 'p> {
             Answer::Unsat(evidence) => {
                 self.counters.refuted += 1;
                 self.note_refuted_along(candidate);
+                self.note_rounded(candidate, &evidence.core);
                 self.note_refuted(candidate, &query, &evidence.core);
                 self.tree.set_status(candidate.node, candidate.branch, Status::Refuted);
             }

@@ -151,6 +151,8 @@ pub mod catalogue {
             "{}, which may change errno even where it succeeds, leaves it alone";
         LIBRARY_AS_HERE = "library-as-here", Some(Hosted),
             "where the standard leaves it open, {} does what it does in the library of this machine";
+        MATH_AS_HERE = "math-as-here", Some(Hosted),
+            "{}, whose results the standard lets be rounded in any way, returns what it does in the library of this machine";
         NO_HUGE_ALLOCATION = "no-huge-allocation", None, "an allocation of more than 256 MiB fails";
         NO_FILES = "no-files", None, "files that the program opens for reading do not exist";
         INITIALISED_BEFORE_CALLED = "initialised-before-called", Some(Hosted),

@@ -24,6 +24,7 @@ macro_rules! rows {
 pub mod cpp;
 mod files;
 mod general;
+pub mod left_open;
 mod machine;
 mod mathematics;
 mod network;

@@ -23,7 +23,7 @@ impl<'p> Executor<'_, 'p> {
         self.let_outside_act(callee, &arguments);
         self.let_threads_act(callee);
         self.note_weak(callee);
-        self.note_library(callee);
+        self.note_library(callee, &call.outs);
         if self.code.functions[callee].is_declaration() {
             return self.call_library(callee, &arguments, &call.outs);
         }

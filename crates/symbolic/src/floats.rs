@@ -3,12 +3,16 @@
 //! The library's functions set `errno`, which is not modelled: a path that reads it behind one ends by name
 //! (`note_library`).
 
-use branchwise_constraints::{FloatOp as TermOp, MathFunction, TermId, float_value};
+use std::collections::BTreeSet;
+
+use branchwise_constraints::{FloatOp as TermOp, MathFunction, TermId, TermKind, bounds, float_value};
 use branchwise_program::CodeFunctionId;
+use branchwise_program::assumption::catalogue::MATH_AS_HERE;
 use branchwise_program::code::{Float, FloatOp, FloatPredicate};
 
 use crate::executor::{Executor, Step};
 use crate::path::AlternativeKind;
+use crate::session::Session;
 use crate::value::Value;
 
 impl Executor<'_, '_> {
@@ -113,7 +117,24 @@ impl Executor<'_, '_> {
         if arguments.iter().any(|argument| matches!(argument, Value::Undefined)) {
             return Ok(Some(Value::Undefined));
         }
-        Ok(Some(self.float_operation(op, width, width, arguments)))
+        let value = self.float_operation(op, width, width, arguments);
+        if let TermOp::Library(function) = op {
+            self.note_mathematics(function, &value, arguments);
+        }
+        Ok(Some(value))
+    }
+
+    /// Another library may round the result in another way, but where all arguments are zero. A path rests on a number at once;
+    /// what is refuted with a term rests on that ([`Session::mathematics`]). Of many ways at once nobody knows which do.
+    fn note_mathematics(&mut self, function: MathFunction, value: &Value, arguments: &[Value]) {
+        let is_zero = |argument: &Value| matches!(argument, Value::Bits(0));
+        if function.is_determined() || arguments.iter().all(is_zero) || self.in_precondition() {
+            return;
+        }
+        match value {
+            Value::Term(_) if !self.unites() => self.session.asks_mathematics = true,
+            _ => self.rest_on(MATH_AS_HERE.about(function.name())),
+        }
     }
 
     /// A float rounded to a `long`, if that is what the function does.
@@ -130,6 +151,55 @@ impl Executor<'_, '_> {
         }
         let rounded = self.float_operation(op, width, width, arguments);
         Some(self.float_operation(TermOp::ToSigned, width, 64, &[rounded]))
+    }
+}
+
+impl Session<'_> {
+    /// The functions of `math.h` whose results other libraries round in another way, in conditions that were refuted. A condition
+    /// that the range of a function decides holds with every library.
+    pub fn mathematics(&mut self, conditions: &[TermId]) -> BTreeSet<MathFunction> {
+        if !self.asks_mathematics {
+            return BTreeSet::new();
+        }
+        let is_open = |condition: &&TermId| {
+            let known = bounds(&self.terms, &[], **condition);
+            known.is_none_or(|known| known.unsigned.0 != known.unsigned.1)
+        };
+        let open: Vec<TermId> = conditions.iter().filter(is_open).copied().collect();
+        open.into_iter().flat_map(|condition| self.mathematics_in(condition)).collect()
+    }
+
+    fn mathematics_in(&mut self, term: TermId) -> BTreeSet<MathFunction> {
+        let mut open = vec![term];
+        while let Some(&next) = open.last() {
+            if self.known_mathematics.contains_key(&next) {
+                open.pop();
+                continue;
+            }
+            let parts: Vec<TermId> = self.parts_with_floats(next);
+            let unknown: Vec<TermId> =
+                parts.iter().copied().filter(|part| !self.known_mathematics.contains_key(part)).collect();
+            if unknown.is_empty() {
+                let mut found: BTreeSet<MathFunction> =
+                    parts.iter().flat_map(|part| &self.known_mathematics[part]).copied().collect();
+                found.extend(rounded_function(self.terms.kind(next)));
+                self.known_mathematics.insert(next, found);
+            }
+            open.extend(unknown);
+        }
+        self.known_mathematics.get(&term).cloned().unwrap_or_default()
+    }
+
+    fn parts_with_floats(&self, term: TermId) -> Vec<TermId> {
+        self.terms.kind(term).operands().filter(|&part| self.terms.has_floats(part)).collect()
+    }
+}
+
+/// The function that a term calls, where another library may round the result in another way.
+fn rounded_function(kind: &TermKind) -> Option<MathFunction> {
+    match kind {
+        TermKind::Float(TermOp::Library(function), ..) if !function.is_determined() => Some(*function),
+        _ => None,
     }
 }
 

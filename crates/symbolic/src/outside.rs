@@ -6,8 +6,8 @@
 //! assumption from there on. What is never read again costs nothing.
 
 use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 
-use branchwise_program::CodeFunctionId;
 use branchwise_program::assumption::catalogue::{
     ALLOCATION_SUCCEEDS, ALLOCATORS_ARE_DEFAULT, CALLEES_DO_NOT_CALL_BACK, CALLEES_DO_NOT_JUMP, CALLEES_DO_NOT_THROW,
     CALLEES_KEEP_NO_POINTERS, CALLEES_LEAVE_GLOBALS, CALLEES_RESPECT_CONST, CALLEES_WRITE_ONE_LEVEL, CALLS_DO_NOT_NEST,
@@ -19,6 +19,7 @@ use branchwise_program::code::Operand;
 use branchwise_program::library::otherwise::Errno;
 use branchwise_program::library::{acquires, is_try_lock, releases};
 use branchwise_program::map::Stub;
+use branchwise_program::{CodeFunctionId, RegisterId};
 
 use crate::executor::{Executor, Step};
 use crate::memory::Origin;
@@ -294,10 +295,14 @@ impl<'p> Executor<'_, 'p> {
     }
 
     /// A function of the C library is called by code that is none of its models.
-    pub(crate) fn note_library(&mut self, callee: CodeFunctionId) {
+    pub(crate) fn note_library(&mut self, callee: CodeFunctionId, outs: &[RegisterId]) {
         let Some(call) = self.session.shared.library_calls.get(&callee).copied() else { return };
         if self.in_model() {
             return;
+        }
+        if let (Some(_), Some(&out)) = (call.fixed, outs.first()) {
+            let (caller, left_open) = (self.frame().function, Rc::clone(&self.session.shared.left_open));
+            left_open.looked_at(caller, out).for_each(|name| self.rest_on(LIBRARY_AS_HERE.about(name)));
         }
         if let Some(known) = call.result {
             self.rest_on(if known == LOCALE_IS_C {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use branchwise_constraints::{Exclusions, Model, TermId, Terms, VariableId};
+use branchwise_constraints::{Exclusions, MathFunction, Model, TermId, Terms, VariableId};
 use branchwise_program::assumption::{Accepted, KnownAssumption};
 use branchwise_program::code::{Code, Global, Initializer, Operand};
 use branchwise_program::graph::CodeIndex;
+use branchwise_program::library::left_open::LeftOpen;
 use branchwise_program::library::otherwise::{LibraryCall, looks_at_errno};
 use branchwise_program::map::{ChangedPlace, Event, Language, Stub};
 use branchwise_program::{CodeFunctionId, FunctionId, GlobalId, Id, IdVec, MarkerId, Program};
@@ -88,6 +89,10 @@ pub struct Session<'p> {
     pub(crate) garbage_used: usize,
     /// The current run used the number of an address.
     pub(crate) looks_at_addresses: bool,
+    /// Terms are about functions of `math.h` that other libraries compute otherwise.
+    pub(crate) asks_mathematics: bool,
+    /// By term, which of them.
+    pub(crate) known_mathematics: HashMap<TermId, BTreeSet<MathFunction>>,
     /// Room for the frames of a run, kept from one to the next.
     pub(crate) registers: Vec<Value>,
 }
@@ -116,6 +121,8 @@ pub struct Prepared<'p> {
     pub(crate) looks_at_errno: bool,
     /// Library functions whose calls are more than their models.
     pub(crate) library_calls: Rc<BTreeMap<CodeFunctionId, LibraryCall>>,
+    /// Where the code looks at what the standard leaves open of their results.
+    pub(crate) left_open: Rc<LeftOpen>,
     /// Generated functions that stand for what nobody defines.
     pub(crate) stubs: Rc<IdVec<CodeFunctionId, bool>>,
     /// Somebody may jump back to a `setjmp`.
@@ -150,13 +157,15 @@ impl<'p> Prepared<'p> {
         let decoded: DecodedTable = program.code.functions.ids().map(|_| None).collect();
         let mut image = initial_memory(&program.code);
         let streams = open_streams(&mut image, &program.code).into();
+        let left_open = LeftOpen::of(program);
         Prepared {
             program,
             drivers: Rc::new(by_name.collect()),
             image,
             streams,
             looks_at_errno: looks_at_errno(&program.code),
-            library_calls: Rc::new(program.library_calls()),
+            library_calls: Rc::new(program.library_calls(&left_open)),
+            left_open: Rc::new(left_open),
             stubs: Rc::new(stubs(program)),
             may_jump: program.may_jump_back(),
             handles_signals: program.handles_signals(),
@@ -244,6 +253,8 @@ impl<'p> Prepared<'p> {
             concrete_values: HashMap::new(),
             garbage_used: 0,
             looks_at_addresses: false,
+            asks_mathematics: false,
+            known_mathematics: HashMap::new(),
             registers: Vec::new(),
         })
     }

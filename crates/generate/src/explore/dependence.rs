@@ -357,7 +357,12 @@ impl Exploration<'_, '_> {
         let Some(question) = &query.question else { return false };
         let known = match self.dependence.settled.get(question) {
             Some(Settled::Reached) => true,
-            Some(Settled::Refuted(core)) => query.contains(core),
+            Some(Settled::Refuted(core)) if query.contains(core) => {
+                let core = core.clone();
+                self.note_rounded(candidate, &core);
+                true
+            }
+            Some(Settled::Refuted(_)) => false,
             None => self.leads_to_passed_ways(question),
         };
         if known {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use branchwise_constraints::{Answer, CompareOp, Model, TermId};
 use branchwise_program::ProbeId;
+use branchwise_program::assumption::catalogue::MATH_AS_HERE;
 use branchwise_search::{Candidate, Inserted, TreeNodeId};
 use branchwise_symbolic::{Path, Probed};
 
@@ -84,7 +85,12 @@ impl Exploration<'_, '_> {
                     self.obstacle_at(ObstacleKind::Diverged, &question.probed);
                 }
             }
-            Answer::Unsat(_) => self.counters.refuted += 1,
+            Answer::Unsat(evidence) => {
+                self.counters.refuted += 1;
+                for function in self.session.mathematics(&evidence.core) {
+                    self.obstacle_at(ObstacleKind::Assumed(MATH_AS_HERE.about(function.name())), &question.probed);
+                }
+            }
             Answer::Unknown(reason) => {
                 let condition = self.session.terms.display(condition).at_most(40).to_string();
                 self.obstacle_at(ObstacleKind::Unsolved { condition, reason: reason.to_string() }, &question.probed);

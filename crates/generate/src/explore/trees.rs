@@ -6,6 +6,7 @@ use std::sync::Arc;
 use branchwise_constraints::linear::{self, LinearAnswer, LinearLimits, LinearQuery};
 use branchwise_constraints::{Answer, Formula, Limits, Model, Solver, TermId, Terms, Workers};
 use branchwise_goals::GoalId;
+use branchwise_program::assumption::catalogue::MATH_AS_HERE;
 use branchwise_program::map::Event;
 use branchwise_symbolic::{ExecutionTree, RunLimits};
 
@@ -218,6 +219,7 @@ impl Exploration<'_, '_> {
             LinearAnswer::Infeasible(_) => {
                 self.counters.trees.linear += 1;
                 self.counters.trees.refuted += 1;
+                self.note_rounded_anywhere(&formula);
                 return None;
             }
             LinearAnswer::NoLinearSolution { .. } | LinearAnswer::NotLinear | LinearAnswer::Unknown(_) => {}
@@ -232,10 +234,21 @@ impl Exploration<'_, '_> {
                 work.smt += 1;
                 return Some(model);
             }
-            Answer::Unsat(_) => (work.smt, work.refuted) = (work.smt + 1, work.refuted + 1),
+            Answer::Unsat(_) => {
+                (work.smt, work.refuted) = (work.smt + 1, work.refuted + 1);
+                self.note_rounded_anywhere(&formula);
+            }
             Answer::Unknown(_) => work.undecided += 1,
         }
         None
+    }
+
+    /// Of a formula over whole trees of paths nobody knows where it was refuted.
+    fn note_rounded_anywhere(&mut self, formula: &Formula) {
+        let conditions: Vec<TermId> = formula.conditions().collect();
+        for function in self.session.mathematics(&conditions) {
+            self.limitations.caveats.assumed.entry(MATH_AS_HERE.about(function.name())).or_default().add_everywhere();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::left_open::{Fixed, LeftOpen, fixed};
 use super::{Model, row};
 use crate::assumption::KnownAssumption;
 use crate::assumption::catalogue::{
@@ -17,6 +18,8 @@ pub struct LibraryCall {
     /// Its result may be another one where this does not hold.
     pub result: Option<KnownAssumption>,
     pub errno: Errno,
+    /// How much of its result the standard fixes; `None`: all.
+    pub fixed: Option<Fixed>,
 }
 
 /// How a call leaves `errno`.
@@ -143,13 +146,15 @@ fn is_one_of(names: &[&str], name: &str) -> bool {
 
 impl Program {
     /// Returns the library functions whose calls are more than their models.
-    pub fn library_calls(&self) -> BTreeMap<CodeFunctionId, LibraryCall> {
+    pub fn library_calls(&self, open: &LeftOpen) -> BTreeMap<CodeFunctionId, LibraryCall> {
         let asks = looks_at_errno(&self.code);
         let known = |(id, function): (CodeFunctionId, &Function)| {
             let modelled = function.library || function.is_declaration();
             let errno = if asks { errno(&function.name) } else { Errno::AsModelled };
-            let call = LibraryCall { result: of_result(&function.name), errno };
-            (modelled && (call.result.is_some() || errno != Errno::AsModelled)).then_some((id, call))
+            let fixed = fixed(&function.name).filter(|_| open.is_asked(id));
+            let call = LibraryCall { result: of_result(&function.name), errno, fixed };
+            let is_more = call.result.is_some() || errno != Errno::AsModelled || fixed.is_some();
+            (modelled && is_more).then_some((id, call))
         };
         self.code.functions.iter().filter_map(known).collect()
     }

@@ -42,6 +42,10 @@ A function for which the standard does not say what it does to `errno` may chang
 `errno` behind such a call rests on `errno-kept-on-success`. Where the file is compiled with `-ffreestanding`, `-fno-builtin`
 or without the standard libraries, all of these are ordinary functions: what rests on a model rests on `library-as-here`.
 
+Of what `strcmp`, `memcmp` and the like return, the standard fixes the sign; of what `isdigit` and the like return, whether it is
+zero. Where the program looks at more, what follows rests on `library-as-here`. Results of `sin`, `pow` and others that are not exact
+may have other last digits elsewhere: what is refuted only because of them rests on `math-as-here`.
+
 What C++ has of this kind in its shared library has no model: the path ends at a call, and so does the native run. These are the
 functions whose names begin so, without those of `std::filesystem::path` and `filesystem_error`:
 
