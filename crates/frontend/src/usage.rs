@@ -327,7 +327,7 @@ impl<'u> Maker<'_, 'u> {
         let object = self.object_of(of, &name, DEEPEST, known)?;
         let (written, steps) = (Written::Object(object), first..self.usage.steps.len());
         let of = known_as.canonical().unqualified();
-        self.parts.push(Part { name, written, of, constant: false, leads: Leads::Receiver, steps });
+        self.parts.push(Part { name, written, of, qualified: of, leads: Leads::Receiver, steps });
         Ok(object)
     }
 
@@ -392,9 +392,10 @@ impl<'u> Maker<'_, 'u> {
             CXType_Pointer => (Leads::Pointer, canonical.pointee()),
             _ => (Leads::Value, canonical),
         };
-        let (constant, of) = (of.is_const(), of.canonical().unqualified());
+        let qualified = of.canonical();
+        let of = qualified.unqualified();
         let leads = if can_be_reached(of) { leads } else { Leads::Receiver };
-        self.parts.push(Part { name: name.to_owned(), written, of, constant, leads, steps });
+        self.parts.push(Part { name: name.to_owned(), written, of, qualified, leads, steps });
         Ok(text)
     }
 

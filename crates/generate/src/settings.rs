@@ -242,6 +242,11 @@ impl Bounds {
     pub(crate) const LEAST: Bounds =
         Bounds { loop_iterations: 4, pointer_elements: 2, standard_input: 2, ..Bounds::FIRST };
 
+    /// Small ones for a round in which arguments may lead into each other.
+    pub(crate) fn for_other_ways(self) -> Bounds {
+        Bounds { calls: self.calls, object_calls: self.object_calls.min(2), ..Bounds::LEAST }
+    }
+
     /// Twice as much of everything, up to what one machine can do.
     pub(crate) fn grown(self) -> Bounds {
         Bounds {

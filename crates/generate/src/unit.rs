@@ -46,7 +46,7 @@ const SHARE_OF_INDUCTION: f64 = 0.9;
 const FIRST_SHARE_BEFORE_INDUCTION: f64 = 0.1;
 
 /// Before so much of the budget is spent, larger bounds come first.
-const SPENT_BEFORE_OTHER_WAYS: f64 = 0.7;
+const SPENT_BEFORE_OTHER_WAYS: f64 = 0.35;
 
 /// A program under test, as all threads see it.
 pub struct Subject<'a> {
@@ -383,6 +383,7 @@ impl<'a> Unit<'_, 'a> {
         let mut proved: Option<Proved> = None;
         let mut sharing = Sharing::default();
         let (mut faults, mut ways) = (FaultRecord::default(), OtherWays::default());
+        let mut put_off: Option<Bounds> = None;
         let can_prove = !settings.strategy.is_path_by_path() && !self.is_hosted() && !self.makes_objects();
         let induces = can_prove && applies(subject.program, self.function);
         while let Some(session) = prepared.session(self.function, bounds.pointer_elements) {
@@ -428,12 +429,19 @@ impl<'a> Unit<'_, 'a> {
                 let found = Found { counters, faults: &mut faults };
                 self.look_for_defined(ledger, (&means, &tried), found, &mut attempts, (&mut budget, SHARE_AT_FIRST));
             }
-            let same = next == bounds && !shares_more && !before_proof;
+            let same = next == bounds && !shares_more && !before_proof && put_off.is_none();
             let tries_ways = ways.are_next(same, &budget);
             if ledger.open() == 0 || (same && !tries_ways) || stopped || budget.spent() >= 1.0 {
                 break;
             }
-            bounds = if tries_ways { bounds } else { next };
+            bounds = match (tries_ways, put_off.take()) {
+                (true, _) if same => bounds,
+                (true, _) => {
+                    put_off = Some(next);
+                    bounds.for_other_ways()
+                }
+                (false, waiting) => waiting.unwrap_or(next),
+            };
         }
         if ledger.open() > 0 && rounds.iter().all(|round| !round.is_finished()) && !budget.interrupted() {
             let found = Found { counters, faults: &mut faults };
@@ -700,8 +708,8 @@ fn larger(bounds: Bounds, limitations: &Limitations, state_has_writers: bool) ->
     if limitations.caveats.reads_state && state_has_writers { grown.with_more_calls() } else { grown }
 }
 
-/// What drivers may do in other ways than the first. One round tries these, within the bounds of the one before: as soon
-/// as there are no larger bounds, or most of the budget is spent.
+/// What drivers may do in other ways than the first. One round tries these: as soon as there are no larger bounds, within those of
+/// the round before, or when much of the budget is spent, within small ones, so that it can still be finished.
 #[derive(Default)]
 struct OtherWays {
     known: BTreeSet<SharedPair>,

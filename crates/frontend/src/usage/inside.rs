@@ -100,7 +100,7 @@ impl<'u> Maker<'_, 'u> {
             let mut ways = Vec::new();
             for place in self.places(pointer, part) {
                 for target in self.places(wanted, other) {
-                    ways.push(leading(place.clone(), target, wanted, other.constant));
+                    ways.push(leading(place.clone(), target, wanted, other.is_constant()));
                 }
             }
             self.may_share((part.name.clone(), other.name.clone()), ways);
@@ -114,7 +114,7 @@ impl<'u> Maker<'_, 'u> {
         for (index, left) in own.iter().enumerate() {
             let later = same_again.iter().skip(index).enumerate();
             for (_, right) in later.filter(|(distance, right)| *distance > 0 || !right.steps.is_empty()) {
-                ways.push(self.sharing((owner, part.constant), left, right));
+                ways.push(self.sharing((owner, part.is_constant()), left, right));
             }
         }
         self.may_share((format!("one owner in {}", part.name), "another one".to_owned()), ways);
@@ -122,7 +122,7 @@ impl<'u> Maker<'_, 'u> {
             let mut ways = Vec::new();
             for left in &own {
                 for right in self.places(owner, other) {
-                    ways.push(self.sharing((owner, part.constant), left, &right));
+                    ways.push(self.sharing((owner, part.is_constant()), left, &right));
                 }
             }
             self.may_share((part.name.clone(), other.name.clone()), ways);

@@ -28,8 +28,8 @@ pub(super) struct Part<'u> {
     pub written: Written,
     /// The canonical type of what it leads to, or of itself.
     pub of: ClangType<'u>,
-    /// It leads to what cannot be changed through it.
-    pub constant: bool,
+    /// The same with its qualifiers.
+    pub qualified: ClangType<'u>,
     pub leads: Leads,
     /// The steps that make it.
     pub steps: Range<usize>,
@@ -72,6 +72,11 @@ impl<'u> Part<'u> {
             Leads::Receiver => false,
             Leads::Value => is_shared_pointer(self.of) || is_view(self.of),
         }
+    }
+
+    /// It leads to what cannot be changed through it.
+    pub fn is_constant(&self) -> bool {
+        self.qualified.is_const()
     }
 
     /// What it is called in the texts: an object that is not null.
@@ -146,12 +151,12 @@ impl<'u> Maker<'_, 'u> {
             }
             let mut found = Vec::new();
             let root = Found { lvalue: other.lvalue(), requires: required(other), steps: Vec::new(), converted: false };
-            self.find(wanted.of, (other.of, other.leads != Leads::Value), root, DEEPEST_PLACE, &mut found);
+            self.find(wanted.qualified, (other.of, other.leads != Leads::Value), root, DEEPEST_PLACE, &mut found);
             if found.len() > MOST_PLACES {
                 found.truncate(MOST_PLACES);
                 self.usage.never_done.insert(format!("other ways for {} to lead into {}", wanted.name, other.name));
             }
-            ways.extend(found.into_iter().map(|found| (other.name.clone(), way_to(found, wanted.of))));
+            ways.extend(found.into_iter().map(|found| (other.name.clone(), way_to(found, wanted.qualified))));
         }
         ways
     }
@@ -174,8 +179,8 @@ impl<'u> Maker<'_, 'u> {
             }
             let root = Found { lvalue: name.clone(), requires: Vec::new(), steps: Vec::new(), converted: false };
             let mut found = Vec::new();
-            self.find(wanted.of, (of, true), root, DEEPEST_PLACE, &mut found);
-            ways.extend(found.into_iter().map(|found| (name.clone(), way_to(found, wanted.of))));
+            self.find(wanted.qualified, (of, true), root, DEEPEST_PLACE, &mut found);
+            ways.extend(found.into_iter().map(|found| (name.clone(), way_to(found, wanted.qualified))));
         }
         ways
     }
@@ -184,7 +189,7 @@ impl<'u> Maker<'_, 'u> {
     fn views_of(&mut self, wanted: &Part<'u>, other: &Part<'u>) -> Vec<(String, Way)> {
         let mut found = Vec::new();
         let root = Found { lvalue: other.lvalue(), requires: required(other), steps: Vec::new(), converted: false };
-        self.find(wanted.of, (other.of, true), root, DEEPEST_PLACE, &mut found);
+        self.find(wanted.qualified, (other.of, true), root, DEEPEST_PLACE, &mut found);
         let view = |maker: &mut Self, found: Found| {
             let (start, length) =
                 (maker.choice("where a view begins".to_owned()), maker.choice("its length".to_owned()));
@@ -239,7 +244,7 @@ impl<'u> Maker<'_, 'u> {
         let mut all = vec![first];
         all.extend(ways.into_iter().map(|(_, way)| way));
         let of = if is_view(part.of) { VIEW.to_owned() } else { spelled(part.of) };
-        let class = format!("{}{of}", if part.constant { "const " } else { "" });
+        let class = format!("{}{of}", if part.is_constant() { "const " } else { "" });
         self.usage.steps.push(Step::Variation(Variation {
             question: Question::Shares(part.name.clone(), others.join(", ")),
             choice,
@@ -312,7 +317,7 @@ impl<'u> Maker<'_, 'u> {
         found: &mut Vec<Found>,
     ) {
         let of = of.canonical();
-        if found.len() > MOST_PLACES || of.is_const() && depth < DEEPEST_PLACE {
+        if found.len() > MOST_PLACES || of.is_const() && depth < DEEPEST_PLACE && !wanted.is_const() {
             return;
         }
         if itself && stands_for(of, wanted) {
@@ -434,7 +439,7 @@ pub(super) fn elements<'u>(of: ClangType<'u>, kind: &Standard<'u>) -> Vec<ClangT
 }
 
 /// The public members of an object, and what its methods without parameters return references to, as they stand behind
-/// the object and a dot.
+/// the object and a dot. What cannot be changed through these is there only for who does not change it.
 pub(super) fn places_in_class<'u>(of: ClangType<'u>) -> Vec<(String, ClangType<'u>)> {
     let class = of.declaration();
     if of.kind() != CXType_Record || class.in_system_header() {
@@ -451,7 +456,7 @@ pub(super) fn places_in_class<'u>(of: ClangType<'u>) -> Vec<(String, ClangType<'
         let gives = method.kind() == CXCursor_CXXMethod && method.is_public() && !method.is_deleted();
         let plain = !method.is_static_method() && method.arguments().is_empty() && method.definition().is_some();
         let named = !method.spelling().starts_with("operator");
-        let leads = result.kind() == CXType_LValueReference && !result.pointee().is_const();
+        let leads = result.kind() == CXType_LValueReference;
         (gives && plain && named && leads).then(|| (format!("{}()", method.spelling()), result.pointee().canonical()))
     };
     let fields = of.fields().into_iter().filter_map(field);
@@ -468,6 +473,7 @@ pub(super) fn required(part: &Part<'_>) -> Vec<String> {
 
 pub(super) fn way_to(found: Found, wanted: ClangType<'_>) -> Way {
     let pointer = match found.converted {
+        true if wanted.is_const() => format!("reinterpret_cast<const {} *>(&{})", spelled(wanted), found.lvalue),
         true => format!("reinterpret_cast<{} *>(&{})", spelled(wanted), found.lvalue),
         false => format!("&{}", found.lvalue),
     };
