@@ -154,6 +154,8 @@ pub mod catalogue {
         MATH_AS_HERE = "math-as-here", Some(Hosted),
             "{}, whose results the standard lets be rounded in any way, returns what it does in the library of this machine";
         NO_HUGE_ALLOCATION = "no-huge-allocation", None, "an allocation of more than 256 MiB fails";
+        NO_EXCEPTION_MEANWHILE = "no-exception-meanwhile", None,
+            "nobody calls the tested function from a handler, or while an exception is on its way";
         NO_FILES = "no-files", None, "files that the program opens for reading do not exist";
         INITIALISED_BEFORE_CALLED = "initialised-before-called", Some(Hosted),
             "no function of the file is called before '{}' has its initial value, which code computes";

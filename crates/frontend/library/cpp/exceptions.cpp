@@ -244,9 +244,15 @@ void __cxa_end_catch() {
     }
 }
 
+/* A caller handles an exception, or one is on its way through a caller. */
+static int called_meanwhile() noexcept { return __bw_otherwise("no-exception-meanwhile"); }
+
 void __cxa_rethrow() {
     exception *caught = __bw_caught;
-    if (!caught) terminate_now();
+    if (!caught) {
+        if (called_meanwhile()) __bw_unsupported("an exception that is thrown again and that a caller handles");
+        terminate_now();
+    }
     caught->handlers = -caught->handlers;
     __bw_uncaught++;
     __bw_resume(caught);
@@ -254,9 +260,13 @@ void __cxa_rethrow() {
 }
 
 int uncaught_exceptions_now() noexcept NAMED(_ZSt19uncaught_exceptionsv);
-int uncaught_exceptions_now() noexcept { return __bw_uncaught; }
+int uncaught_exceptions_now() noexcept {
+    int uncaught = __bw_uncaught;
+    while (called_meanwhile()) uncaught++;
+    return uncaught;
+}
 bool uncaught_exception_now() noexcept NAMED(_ZSt18uncaught_exceptionv);
-bool uncaught_exception_now() noexcept { return __bw_uncaught > 0; }
+bool uncaught_exception_now() noexcept { return __bw_uncaught > 0 || called_meanwhile(); }
 
 [[noreturn]] void __cxa_pure_virtual() noexcept { __bw_pure_virtual(); }
 [[noreturn]] void __cxa_deleted_virtual() noexcept { __bw_pure_virtual(); }

@@ -19,6 +19,8 @@ void __bw_release(void *object) noexcept;
 [[noreturn]] void __bw_terminate(int uncaught) noexcept;
 [[noreturn]] void __bw_pure_virtual() noexcept;
 /* An exception is thrown; a handler has taken it. */
+/* What the assumption of this name excludes: never in a path, perhaps to the facts. */
+int __bw_otherwise(const char *name) noexcept;
 void __bw_throws() noexcept;
 void __bw_handles() noexcept;
 int scanf(const char *format, ...) noexcept;
