@@ -69,6 +69,9 @@ impl Memory {
                 (ObjectId::Function(_), _) => {}
                 (_, Some(contents)) => {
                     contents.load(code, offset, size).into_iter().for_each(&mut add);
+                    if may_go_on(code, *object, offset, size) {
+                        add(Value::any(8 * size as u32));
+                    }
                     if may_be_padding(code, *object, offset, size) {
                         add(Value::any(8 * size as u32));
                     }
@@ -95,6 +98,7 @@ impl Memory {
                 continue;
             };
             let mut contents = Rc::unwrap_or_clone(contents);
+            inside |= may_go_on(code, *object, offset, size);
             if contents.store(code, offset, size, value, strong) {
                 inside = true;
                 self.put(*object, contents);
@@ -109,6 +113,19 @@ impl Memory {
             self.havoc(code);
         }
         inside
+    }
+
+    /// A variable was written: those that may be other names of it hold anything.
+    pub(crate) fn outdate_other_names(&mut self, code: &Code, object: ObjectId) {
+        let ObjectId::Global(id) = object else { return };
+        for &other in &code.globals[id].outside.may_be {
+            let other = ObjectId::Global(other);
+            if let Some(contents) = self.contents(code, other) {
+                let mut contents = Rc::unwrap_or_clone(contents);
+                contents.smear(code, &Targets::unknown());
+                self.put(other, contents);
+            }
+        }
     }
 
     /// Bytes at an address become anything, the addresses that `targets` says among it.
@@ -270,6 +287,13 @@ pub(crate) fn padding(code: &Code, object: ObjectId) -> Option<&Padding> {
         ObjectId::Function(_) => None,
     };
     padding.filter(|padding| !padding.is_empty())
+}
+
+/// Whether an access may lie behind a variable that may be longer in the file that defines it.
+fn may_go_on(code: &Code, object: ObjectId, offset: &Number, size: u64) -> bool {
+    let ObjectId::Global(id) = object else { return false };
+    let global = &code.globals[id];
+    global.outside.goes_on && offset.unsigned_bounds().1.saturating_add(size) > global.size
 }
 
 /// Whether an access may see nothing but padding, which may hold anything.

@@ -317,6 +317,7 @@ impl Run<'_, '_> {
             false => Value::any(8 * size as u32),
         };
         state.forget_mirrors(&to, size);
+        self.outdate_other_names(state, &to);
         if !state.memory.store(self.code, &to, size, &stored) {
             return false;
         }
@@ -328,10 +329,23 @@ impl Run<'_, '_> {
         self.exclude(state, address, &Number::constant(64, 0))
     }
 
+    /// Variables are written that may have other names.
+    fn outdate_other_names(&self, state: &mut State, to: &Value) {
+        let has_names = |object: &ObjectId| match object {
+            ObjectId::Global(id) => !self.code.globals[*id].outside.may_be.is_empty(),
+            ObjectId::Stack(..) | ObjectId::Function(_) => false,
+        };
+        for object in to.targets.known.keys().copied().filter(has_names) {
+            state.forget_all_mirrors();
+            state.memory.outdate_other_names(self.code, object);
+        }
+    }
+
     /// Anything may stand there now.
     fn smear(&self, state: &mut State, address: &Operand) {
         let to = self.value(state, address, 64);
         state.forget_mirrors(&Value { targets: to.targets.anywhere(), ..to.clone() }, 1);
+        self.outdate_other_names(state, &to);
         state.memory.smear(self.code, &to, &Targets::unknown());
     }
 
@@ -342,6 +356,7 @@ impl Run<'_, '_> {
             return;
         }
         state.forget_mirrors(&Value { targets: to.targets.anywhere(), ..to.clone() }, 1);
+        self.outdate_other_names(state, &to);
         if let Some(size) = size.filter(|size| *size <= LARGEST_COPY)
             && self.copy_exactly(state, &to, &from, size)
         {
@@ -383,6 +398,7 @@ impl Run<'_, '_> {
             return;
         }
         state.forget_mirrors(&Value { targets: to_value.targets.anywhere(), ..to_value.clone() }, 1);
+        self.outdate_other_names(state, &to_value);
         if let (Some(size), Some(0), Some((object, offset))) =
             (size, byte.number.as_constant(), to_value.single_target())
             && offset.as_constant() == Some(0)

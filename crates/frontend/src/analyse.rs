@@ -650,6 +650,11 @@ impl<'u> UnitBuilder<'_, 'u> {
         };
         let driver = text.as_ref().map(|_| drivers::driver_name(number.0)).map_err(NoDriver::clone);
         self.drivers.push(text.unwrap_or_default());
+        let restricted = function.arguments().into_iter().filter(|parameter| parameter.clang_type().is_restrict());
+        let restricted: BTreeSet<String> = restricted.map(|parameter| parameter.spelling()).collect();
+        if !restricted.is_empty() {
+            self.map.restricted.insert(number, restricted);
+        }
         let pairs = unsequenced::pairs(function).into_iter();
         self.map.unordered_calls.extend(pairs.map(|pair| UnorderedCalls {
             function: number,
@@ -821,7 +826,14 @@ impl<'u> UnitBuilder<'_, 'u> {
         let generated = "# 1 \"<branchwise>\"";
         let marked = format!("{first}\n{generated}\n{}{marked}\n{generated}\n{drivers}", job.prelude());
         let plain = format!("{}{}{}{}{drivers}", job.include(), job.headers, job.prelude(), self.checks.text);
-        self.map.undefined_variables = self.undefined_variables().map(drivers::undefined_variable).collect();
+        let undefined: Vec<Cursor<'u>> = self.undefined_variables().collect();
+        let tentative = self.declarations.iter().filter(|one| drivers::defines_variable(**one));
+        let tentative: BTreeSet<String> = tentative.map(|one| one.spelling()).collect();
+        let typed = |global: Cursor<'u>| {
+            let type_id = self.types.id(global.clang_type());
+            drivers::undefined_variable(global, type_id, tentative.contains(&global.spelling()))
+        };
+        self.map.undefined_variables = undefined.into_iter().map(typed).collect();
         self.map.freestanding = freestanding(&job.flags);
         self.map.closed_functions = closed_functions(&self.map);
         self.map.opens_files = job.language == Language::Cpp && job.preprocessed.contains("class basic_filebuf");

@@ -384,6 +384,10 @@ impl<'u> Cursor<'u> {
         u64::try_from(unsafe { clang_Cursor_getOffsetOfField(self.raw) }).ok()
     }
 
+    pub fn is_assembly(self) -> bool {
+        [CXCursor_AsmStmt, CXCursor_MSAsmStmt].contains(&self.kind())
+    }
+
     /// The value of an integer constant expression; `None` for anything else.
     pub fn evaluate(self) -> Option<i128> {
         unsafe {
@@ -520,6 +524,10 @@ impl<'u> ClangType<'u> {
 
     pub fn array_count(self) -> Option<u64> {
         u64::try_from(unsafe { clang_getArraySize(self.raw) }).ok()
+    }
+
+    pub fn is_restrict(self) -> bool {
+        unsafe { clang_isRestrictQualifiedType(self.raw) != 0 }
     }
 
     pub fn is_const(self) -> bool {

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use branchwise_program::TypeId;
 use branchwise_program::map::{Map, UndefinedVariable};
 use branchwise_program::usage::{ONLY_NATIVE, Usage};
 use clang_sys::*;
@@ -21,6 +22,7 @@ use crate::usage::{Given, is_plain};
 pub(crate) const PRELUDE: &str = "\
 extern int __bw_condition(unsigned, int) __attribute__((nothrow, leaf));
 extern void __bw_switch(unsigned, long long) __attribute__((nothrow, leaf));
+extern int __bw_otherwise(const char *) __attribute__((nothrow, leaf));
 extern int __bw_probe(unsigned, int) __attribute__((nothrow, leaf));
 extern void __bw_input(void *, unsigned);
 extern void __bw_output(const void *, unsigned, unsigned long);
@@ -338,9 +340,17 @@ fn size_of(global: Cursor<'_>) -> String {
 
 const ELEMENTS_OF_UNKNOWN_ARRAY: u64 = 16;
 
-pub(crate) fn undefined_variable(global: Cursor<'_>) -> UndefinedVariable {
+/// Whether a declaration is a definition of a variable, at least where no other file has one.
+pub(crate) fn defines_variable(declaration: Cursor<'_>) -> bool {
+    declaration.kind() == CXCursor_VarDecl && declaration.storage_class() != CX_SC_Extern
+}
+
+/// `tentative`: some declaration of it is a definition unless another file has one.
+pub(crate) fn undefined_variable(global: Cursor<'_>, type_id: TypeId, tentative: bool) -> UndefinedVariable {
     UndefinedVariable {
         name: global.spelling(),
+        type_id,
+        tentative,
         thread_local: global.is_thread_local(),
         elements: unknown_length(global),
     }

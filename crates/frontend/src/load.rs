@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use branchwise_program::Program;
 use branchwise_program::code::Code;
 use branchwise_program::map::ResultDomain;
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,7 @@ pub fn load(
     let others: Vec<LinkedBitcode<'_>> =
         linked.iter().map(|file| LinkedBitcode { path: &file.bitcode, renamed: &file.renamed }).collect();
     let code = lower_linked(&bitcode, &others).map_err(|error| unreadable(error.to_string()))?;
-    let code = with_user_columns(code, &unit.columns, &unit.map);
+    let mut code = with_user_columns(code, &unit.columns, &unit.map);
+    Program::note_outside(&unit.map, &mut code);
     Ok(LoadedUnit { unit, code, linked })
 }

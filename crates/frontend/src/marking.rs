@@ -77,6 +77,13 @@ pub(crate) fn insertions(
         return cpp_insertions(tree, conditions, plan, text, dialect);
     }
     let mut edits = Vec::new();
+    let mut found = Vec::new();
+    tree.ids().next().into_iter().for_each(|root| constant_questions(tree, root, &mut found));
+    for id in found {
+        let (node, rank) = (&tree[id], inner_rank(id));
+        edits.push(opening(node.start, rank, "(".into()));
+        edits.push(closing(node.end, rank, " || __bw_otherwise(\"optimiser-knows-nothing\"))".into()));
+    }
     let mut common_operands = std::collections::HashSet::new();
     for id in tree.ids().filter(|&id| tree[id].kind == Kind::Elvis) {
         if let &[common, _] = tree.children(id) {
@@ -102,6 +109,25 @@ pub(crate) fn insertions(
         }
     }
     edits
+}
+
+/// Where the text asks whether something is a constant, and it is not: an optimiser may know otherwise. Not where only a constant may
+/// stand.
+fn constant_questions(tree: &SyntaxTree<'_>, id: SyntaxId, found: &mut Vec<SyntaxId>) {
+    let (node, children) = (&tree[id], tree.children(id));
+    let open = match node.kind {
+        Kind::Unevaluated => {
+            let asks = node.cursor.spelling() == "__builtin_constant_p" && node.cursor.evaluate() != Some(1);
+            found.extend(asks.then_some(id));
+            &[]
+        }
+        Kind::StaticVariable | Kind::Choose | Kind::Generic | Kind::ConstantCondition => &[],
+        Kind::Variable if node.cursor.clang_type().canonical().array_count().is_some() => &[],
+        Kind::Case => &children[children.len().saturating_sub(1)..],
+        Kind::OtherStatement if node.cursor.is_assembly() => &[],
+        _ => children,
+    };
+    open.iter().for_each(|&child| constant_questions(tree, child, found));
 }
 
 /// The same in C++, where headers declare variables, loops hide their conditions and `switch` takes scoped enumerations.

@@ -131,8 +131,14 @@ pub mod catalogue {
             "no object begins where another ends: {}";
         CONSTANTS_ARE_SEPARATE = "constants-are-separate", None,
             "no two string literals share bytes: {}";
+        OPTIMISER_KNOWS_NOTHING = "optimiser-knows-nothing", None,
+            "__builtin_constant_p is 0 for what is no constant in the text";
         EVALUATION_ORDER_AS_HERE = "evaluation-order-as-here", None,
             "calls in one expression run in the order that this compiler chose: {}";
+        NAMES_ARE_NOT_ALIASES = "names-are-not-aliases", Some(Hosted),
+            "{}, which no file defines, are two variables";
+        TRAILING_ARRAYS_END = "trailing-arrays-end", None,
+            "'{}', which no file defines, has no elements in the flexible array at its end";
         POINTERS_TO_STARTS = "pointers-to-starts", None,
             "'{}' points to the first element of an array, with nothing before it";
         INPUTS_DO_NOT_OVERLAP = "inputs-do-not-overlap", None,

@@ -583,8 +583,19 @@ pub struct Global {
     /// The linker may take another definition.
     pub weak: bool,
     pub padding: Padding,
+    /// What the file that defines it may make of it, where none of the given ones does.
+    pub outside: Outside,
     /// `None` for a declaration whose value comes from elsewhere.
     pub initializer: Option<Initializer>,
+}
+
+/// What is not known of a variable that no file defines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outside {
+    /// It ends with a flexible array, of which the definition may have elements.
+    pub goes_on: bool,
+    /// Variables of which it may be another name.
+    pub may_be: Vec<GlobalId>,
 }
 
 /// Bytes with the addresses that stand in them.

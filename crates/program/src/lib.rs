@@ -71,6 +71,23 @@ impl Program {
         self.map.unordered_calls.iter().filter(runs).filter(matters).map(|pair| pair.text.as_str()).collect()
     }
 
+    /// Notes in the code what other files may make of the variables that none of the given ones defines.
+    pub fn note_outside(map: &map::Map, code: &mut code::Code) {
+        let others = map.undefined_variables.iter().filter(|variable| !variable.tentative);
+        let undefined = |name: &str| others.clone().find(|variable| variable.name == name);
+        let found: Vec<(GlobalId, TypeId)> = code
+            .globals
+            .iter()
+            .filter_map(|(id, global)| Some((id, undefined(&global.name).filter(|_| !global.internal)?.type_id)))
+            .collect();
+        for &(id, type_id) in &found {
+            let shares =
+                |&&(other, its): &&(GlobalId, TypeId)| other != id && map.aliasing.may_share(&map.types, type_id, its);
+            let may_be = found.iter().filter(shares).map(|(other, _)| *other).collect();
+            code.globals[id].outside = code::Outside { goes_on: types::is_flexible(&map.types, type_id), may_be };
+        }
+    }
+
     /// Tells whether the program installs handlers of signals.
     pub fn handles_signals(&self) -> bool {
         const INSTALLS: [&str; 5] = ["signal", "__sysv_signal", "bsd_signal", "sigset", "sigaction"];

@@ -33,6 +33,8 @@ pub struct Map {
     pub accesses: BTreeMap<FunctionId, Accesses>,
     /// What the inputs of a function must satisfy; most functions have no such entry.
     pub domains: BTreeMap<FunctionId, Domain>,
+    /// Parameters that are `restrict` pointers, by name: what is written behind one, nothing else leads to.
+    pub restricted: BTreeMap<FunctionId, BTreeSet<String>>,
     /// What stubs may return, by the name of the function that they stand for.
     pub stub_results: BTreeMap<String, ResultDomain>,
     /// The functions of the C library that mean nothing to the unit's compiler: who links it may define others.
@@ -151,6 +153,9 @@ pub struct UnorderedCalls {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndefinedVariable {
     pub name: String,
+    pub type_id: TypeId,
+    /// `int x;`: the unit defines it where nobody else does.
+    pub tentative: bool,
     pub thread_local: bool,
     /// An array of which nobody says how long it is: so many elements are a bound of ours.
     pub elements: Option<u64>,

@@ -6,6 +6,17 @@ use serde::{Deserialize, Serialize};
 /// All types that inputs and results mention; recursive structures refer to themselves by id.
 pub type TypeTable = IdVec<TypeId, Type>;
 
+/// Tells whether objects of a type may be longer than the type: a structure with a flexible array at its end.
+pub fn is_flexible(types: &TypeTable, id: TypeId) -> bool {
+    match &types[id].kind {
+        TypeKind::Record { union: false, fields: Some(fields) } => fields.last().is_some_and(|last| {
+            matches!(types[last.type_id].kind, TypeKind::Array { count: None | Some(0), .. })
+                || is_flexible(types, last.type_id)
+        }),
+        _ => false,
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Type {
     pub kind: TypeKind,

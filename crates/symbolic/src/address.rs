@@ -2,11 +2,13 @@
 
 use branchwise_constraints::{BinaryOp as TermOp, CompareOp as TermCompare, TermId, TermKind, Terms, bounds};
 use branchwise_program::GlobalId;
+use branchwise_program::assumption::Assumption;
 use branchwise_program::assumption::catalogue::{
-    EXTERNALS_START_INITIALISED, INITIALISED_BEFORE_CALLED, MAIN_STARTS_THE_PROGRAM, OPAQUE_POINTERS_HAVE_ONE_TYPE,
-    OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS, WEAK_DEFINITIONS_STAY,
+    EXTERNALS_START_INITIALISED, INITIALISED_BEFORE_CALLED, MAIN_STARTS_THE_PROGRAM, NAMES_ARE_NOT_ALIASES,
+    OPAQUE_POINTERS_HAVE_ONE_TYPE, OTHER_FILES_START_INITIALISED, POINTERS_TO_STARTS, TRAILING_ARRAYS_END,
+    WEAK_DEFINITIONS_STAY,
 };
-use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp};
+use branchwise_program::code::{Address, Binary, BinaryOp, CompareOp, Global};
 use branchwise_program::library::readable;
 
 use crate::executor::{Executor, Step, Touchable};
@@ -14,6 +16,7 @@ use crate::inputs::{Content, Instead, Members, ShapeId};
 use crate::memory::{Contents, Origin};
 use crate::path::{AlternativeKind, Fault, FaultKind, PathEnd};
 use crate::registers::{END_OF_REGISTERS, NULL_PAGE};
+use crate::session::global_object;
 use crate::value::{OBJECT_BASE, ObjectId, Pointer, Target, Value, signed};
 
 /// Above this many places, a symbolic index is made concrete, one value a path.
@@ -41,7 +44,7 @@ pub(crate) enum Spot {
     Fixed(u64),
 }
 
-impl Executor<'_, '_> {
+impl<'p> Executor<'_, 'p> {
     pub(crate) fn address(&mut self, address: &Address) -> Step<()> {
         let mut constant = address.constant as u64;
         let mut symbolic = None;
@@ -537,7 +540,33 @@ impl Executor<'_, '_> {
                 let elements = self.session.inputs.shape(shape).capacity;
                 Err(Box::new(PathEnd::SizeBound { fault, shape, elements }))
             }
-            _ => Err(Box::new(PathEnd::Fault(fault))),
+            _ => {
+                let assumption = self.longer_elsewhere(id, offset);
+                Err(Box::new(PathEnd::Fault(Fault { assumption, ..fault })))
+            }
+        }
+    }
+
+    /// The assumption by which an access behind a variable is undefined.
+    fn longer_elsewhere(&self, id: ObjectId, offset: u64) -> Option<Assumption> {
+        let global = self.global_of(id).filter(|global| global.outside.goes_on && (offset as i64) >= 0)?;
+        Some(TRAILING_ARRAYS_END.about(&global.name))
+    }
+
+    /// The variable that an object is, whatever a test puts there.
+    fn global_of(&self, id: ObjectId) -> Option<&'p Global> {
+        self.code.globals.get(GlobalId(id.0))
+    }
+
+    /// The path reads a variable: it may be another name of one that it has written.
+    fn note_other_names(&mut self, id: ObjectId) {
+        let Some(global) = self.global_of(id).filter(|global| !global.outside.may_be.is_empty()) else { return };
+        for &other in &global.outside.may_be {
+            if self.memory.is_touched(global_object(other), Access::Write) {
+                let mut names = [&global.name, &self.code.globals[other].name];
+                names.sort_unstable();
+                self.rest_on(NAMES_ARE_NOT_ALIASES.about(&format!("'{}' and '{}'", names[0], names[1])));
+            }
         }
     }
 
@@ -600,6 +629,9 @@ impl Executor<'_, '_> {
         let origin = object.origin;
         if access == Access::Write && self.memory.gave_objects() {
             self.outdate_given(object_id);
+        }
+        if access == Access::Read && self.memory.has_other_names(object_id) {
+            self.note_other_names(object_id);
         }
         if matches!(origin, Origin::Stack | Origin::Heap) || self.memory.is_touched(object_id, access) {
             return Ok(());

@@ -120,8 +120,12 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// A global's type is not known here: it might fit any pointer. Two variables are never one object.
+    /// A global's type is not known here: it might fit any pointer. Two variables are never one object. One is written: what is
+    /// behind a `restrict` pointer is then undefined to share.
     fn might_share(&self, left: Touchable, right: Touchable) -> bool {
+        if self.is_restricted(left) || self.is_restricted(right) {
+            return false;
+        }
         match (left, right) {
             (Touchable::Input(left), Touchable::Input(right)) => {
                 let map = &self.session.program.map;
@@ -133,6 +137,14 @@ impl Executor<'_, '_> {
             }
             (Touchable::Global(_), Touchable::Global(_)) => false,
         }
+    }
+
+    /// Whether it is what a `restrict` parameter of the tested function points to.
+    fn is_restricted(&self, what: Touchable) -> bool {
+        let Touchable::Input(shape) = what else { return false };
+        let names = self.session.program.map.restricted.get(&self.session.function);
+        let shape = self.session.inputs.shape(shape);
+        names.is_some_and(|names| names.iter().any(|name| shape.name == format!("(*{name})")))
     }
 
     fn note_alias(&mut self, left: Touchable, right: Touchable, walks: bool) {

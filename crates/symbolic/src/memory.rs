@@ -153,7 +153,7 @@ impl Memory {
         }
         let watched = self.gave_objects && matches!(object.origin, Origin::Input(_));
         let fixed = object.symbolic_size.is_none() && !object.marks.is_outdated() && !watched;
-        let readable = fixed && !object.marks.has_padding();
+        let readable = fixed && !object.marks.is_read_with_care();
         *permits |= match access {
             Access::Read if readable => TOUCHED_BY_READ | MAY_READ,
             Access::Read => TOUCHED_BY_READ,

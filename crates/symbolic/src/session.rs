@@ -475,6 +475,9 @@ fn allocate_global(memory: &mut Memory, id: GlobalId, global: &Global, written: 
     let contents = if global.initializer.is_some() { Contents::Zero } else { Contents::Uninitialised };
     let object = memory.allocate(global.size, global.alignment, Origin::Global { id, state }, contents);
     memory.set_padding(object, &global.padding);
+    if !global.outside.may_be.is_empty() {
+        memory.set_other_names(object);
+    }
 }
 
 fn initialise(memory: &mut Memory, object: ObjectId, initializer: &Initializer) {

@@ -164,6 +164,7 @@ fn labels_of(function: Value<'_>) -> Global {
         elsewhere: false,
         weak: false,
         padding: Default::default(),
+        outside: Default::default(),
         initializer: Some(Initializer { bytes: vec![0; size], addresses: Vec::new() }),
     }
 }
@@ -185,6 +186,7 @@ fn lower_global<'m>(module: &mut ModuleLowering<'m>, value: Value<'m>) -> Global
         elsewhere: false,
         weak: module.is_replaceable(value),
         padding: if sized { padding(module.view, ty) } else { Padding::default() },
+        outside: Default::default(),
         initializer: value.initializer().map(|initializer| constants::initializer(module, initializer)),
     }
 }

@@ -78,6 +78,7 @@ fn program() -> Program {
         elsewhere: false,
         weak: false,
         padding: Default::default(),
+        outside: Default::default(),
         initializer: Some(Initializer {
             bytes: vec![0; 8],
             addresses: vec![(0, Operand::Function(CodeFunctionId(1)))],

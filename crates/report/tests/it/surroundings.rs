@@ -94,6 +94,8 @@ fn fed(mut case: TestCase, feed: FeedId, values: Vec<Blob>) -> TestCase {
 fn sensors(unit: &mut Unit, basic: Basic) {
     unit.map.undefined_variables.push(UndefinedVariable {
         name: "verbosity".to_owned(),
+        type_id: basic.int,
+        tentative: false,
         thread_local: false,
         elements: None,
     });

@@ -25,6 +25,8 @@ pub(crate) struct Marks {
     known_outside: Option<CodeFunctionId>,
     /// Bytes that may hold anything, whatever the program wrote there.
     padding: Option<Rc<Padding>>,
+    /// It may be the same object as another.
+    other_names: bool,
     /// The call that is under way has written it; of variables only.
     pub(super) half_written: bool,
 }
@@ -35,8 +37,8 @@ impl Marks {
     }
 
     /// Whether reads are to be looked at.
-    pub(super) fn has_padding(&self) -> bool {
-        self.padding.is_some()
+    pub(super) fn is_read_with_care(&self) -> bool {
+        self.padding.is_some() || self.other_names
     }
 
     /// The program writes bytes.
@@ -65,6 +67,7 @@ impl Marks {
         }
         self.known_outside = self.known_outside.or(other.known_outside);
         self.half_written |= other.half_written;
+        self.other_names |= other.other_names;
         self.padding = self.padding.take().or_else(|| other.padding.clone());
     }
 }
@@ -84,6 +87,18 @@ impl Memory {
         let Some(object) = entry.object.as_mut().filter(|_| !padding.is_empty()) else { return };
         entry.permits &= !MAY_READ;
         Rc::make_mut(object).marks.padding = Some(Rc::new(padding.clone()));
+    }
+
+    /// A variable may be another name of one that no file defines either.
+    pub(crate) fn set_other_names(&mut self, id: ObjectId) {
+        let entry = &mut self.objects[id.0 as usize];
+        let Some(object) = entry.object.as_mut() else { return };
+        entry.permits &= !MAY_READ;
+        Rc::make_mut(object).marks.other_names = true;
+    }
+
+    pub(crate) fn has_other_names(&self, id: ObjectId) -> bool {
+        self.get(id).is_some_and(|object| object.marks.other_names)
     }
 
     /// Tells whether an access sees nothing but padding.
