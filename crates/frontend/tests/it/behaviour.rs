@@ -34,6 +34,7 @@ fn runtime(unit: &Unit) -> String {
          void __bw_feed(void *to, unsigned n, unsigned long size) { __builtin_memset(to, 0, size); }\n\
          void __bw_act(const char *stub, const void *const *arguments) {}\n\
          void __bw_assume(int holds) {}\n\
+         int __bw_otherwise(const char *name) { return 0; }\n\
          void __bw_input(void *to, unsigned number) { *(int *)to = values[number % 3]; }\n\
          int __bw_condition(unsigned n, int value) { counts[n][value]++; return value; }\n\
          void __bw_switch(unsigned n, long long value) { printf(\"switch %u %lld\\n\", n, value); }\n\
