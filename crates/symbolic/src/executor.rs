@@ -79,6 +79,8 @@ pub(crate) struct Executor<'s, 'p> {
     pub calling: FunctionId,
     /// How many calls follow the current one.
     pub calls_to_come: u32,
+    /// The bounds allow no more of a sequence that a test makes, so that the next value of a feed must end it.
+    pub ends_sequence: bool,
     /// How many events came before the call under test.
     pub events_before_unit: usize,
     /// How many there were when the call under test was over.
@@ -166,6 +168,7 @@ impl<'s, 'p> Executor<'s, 'p> {
             skipped_calls: 0,
             calling: session.function,
             calls_to_come: 0,
+            ends_sequence: false,
             events_before_unit: 0,
             events_up_to_end: None,
             input: Streams::default(),

@@ -40,12 +40,12 @@ impl Executor<'_, '_> {
             ("more_calls", [Value::Bits(made)]) => {
                 let more = *made < u64::from(self.session.object_calls);
                 self.notes.caveats.cut_calls |= !more;
-                return Ok(Some(Value::Bits(u64::from(more))));
+                return Ok(Some(self.goes_on(more)));
             }
             ("more_elements", [Value::Bits(added)]) => {
                 let more = *added < self.session.pointer_elements;
                 self.notes.caveats.cut_containers |= !more;
-                return Ok(Some(Value::Bits(u64::from(more))));
+                return Ok(Some(self.goes_on(more)));
             }
             ("share", [argument, other]) => {
                 let pair = (self.literal(argument), self.literal(other));
@@ -70,6 +70,13 @@ impl Executor<'_, '_> {
             _ => return self.unsupported(format!("'{OBJECTS}{name}' with a number that is not known")),
         }
         Ok(None)
+    }
+
+    /// A sequence goes on until a feed ends it. Where bounds end it, they do so by that feed: natively nobody knows the bounds,
+    /// and the next value may belong to another object.
+    fn goes_on(&mut self, within_bounds: bool) -> Value {
+        self.ends_sequence = !within_bounds;
+        Value::Bits(1)
     }
 
     /// What the constructors of variables have looked at, the call looks at for the first time.

@@ -31,7 +31,20 @@ impl Executor<'_, '_> {
         );
         self.filled.insert(shape);
         self.fill(shape, to.object, to.offset);
-        self.assume_result(feed, shape)
+        match std::mem::take(&mut self.ends_sequence) {
+            true => self.assume_end(shape),
+            false => self.assume_result(feed, shape),
+        }
+    }
+
+    /// The value of a feed is the zero that ends a sequence.
+    fn assume_end(&mut self, shape: ShapeId) -> Step<()> {
+        let cells = self.session.inputs.shape(shape).cells.as_deref().unwrap_or(&[]);
+        let &[Cell { content: Content::Scalar { term, .. }, .. }] = cells else {
+            return self.unsupported("a sequence that no number ends");
+        };
+        let ends = self.within(term, &[(0, 0)], false);
+        self.require(ends)
     }
 
     /// A stub returns only what is declared of it.
@@ -45,10 +58,7 @@ impl Executor<'_, '_> {
             return self.unsupported(format!("declared results of '{function}', which returns no integer"));
         };
         let within = self.within(term, &domain.ranges, signed);
-        match self.decide(within, [AlternativeKind::Rejected, AlternativeKind::Continue])? {
-            true => Ok(()),
-            false => Err(Box::new(PathEnd::Rejected)),
-        }
+        self.require(within)
     }
 
     /// Whether the value of a term lies in one of these ranges.
