@@ -81,7 +81,7 @@ pub fn reproducers_stand_beside_the_suite() {
 
 pub fn without_such_outcomes_there_are_no_reproducers() {
     let folder = folder::temporary();
-    let run = generate(PROGRAM, &["--undefined", "forbid"], folder.path());
+    let run = generate(PROGRAM, &["--undefined", "forbid", "--function", "grows"], folder.path());
     assert!(!folder.path().join("out/unit_reproducers.c").exists());
     let report = run.report(folder.path()).expect("a report");
     let goal = &report["functions"][0]["goals"][0];
@@ -92,14 +92,14 @@ pub fn without_such_outcomes_there_are_no_reproducers() {
 }
 
 pub fn reproducers_of_an_earlier_run_go() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder::temporary();
     let out = folder.path().join("out");
-    generate(PROGRAM, &[], folder.path());
+    generate(PROGRAM, &["--function", "grows"], folder.path());
     let text = std::fs::read_to_string(out.join("unit_reproducers.c")).expect("a file of the first run");
     let others =
         [("other_reproducers.c", text.replace("unit.c", "other.c")), ("my_reproducers.c", format!("\n{text}"))];
     others.iter().for_each(|(name, text)| std::fs::write(out.join(name), text).expect("a writable folder"));
-    generate(PROGRAM, &["--undefined", "forbid"], folder.path());
+    generate(PROGRAM, &["--undefined", "forbid", "--function", "grows"], folder.path());
     assert!(!out.join("unit_reproducers.c").exists(), "the second run has none");
     assert!(others.iter().all(|(name, _)| out.join(name).exists()), "files of others stay");
 }
