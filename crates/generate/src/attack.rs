@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use branchwise_goals::{GoalId, Ledger, UnknownReason, Verdict};
+use branchwise_goals::{GoalId, Ledger, Trace, UnknownReason, Verdict};
 use branchwise_program::FunctionId;
 use branchwise_replay::{Harness, NativeEnd, Observation, ReplayError, Sanitizers, TestCase};
 use branchwise_symbolic::{Path, PathEnd, Prepared, Session, Sharing, Undefined};
@@ -183,6 +183,11 @@ impl<'a> Attack<'_, 'a> {
         Some((test_case(session, &model, &path), path))
     }
 
+    /// Returns what an execution takes of that which it must not.
+    fn taken_of(&self, trace: &Trace<'_>) -> BTreeSet<GoalId> {
+        self.ledger.reached_by_trace(trace).intersection(&self.targets).copied().collect()
+    }
+
     fn hit(&self, case: TestCase, path: &Path, mut native: Observation) -> Option<Hit> {
         let differs = disagreement(path, &native).is_some();
         // Behind a fault anything may happen.
@@ -191,8 +196,13 @@ impl<'a> Attack<'_, 'a> {
             native.readings.truncate(path.readings.len());
         }
         let calls = called(path, case.function);
-        let reached = self.ledger.reached_by_trace(&native_trace(path, &calls, &native));
-        let goals: BTreeSet<GoalId> = reached.intersection(&self.targets).copied().collect();
+        let trace = native_trace(path, &calls, &native);
+        let mut goals = self.taken_of(&trace);
+        // Other functions may be called by others too: a verdict on them is about the call under test.
+        if goals.iter().any(|&id| self.ledger.goal(id).function != case.function) {
+            let of_call = self.taken_of(&trace.of_unit());
+            goals.retain(|id| self.ledger.goal(*id).function == case.function || of_call.contains(id));
+        }
         let predicted = !differs && !path.notes.caveats.looks_at_addresses;
         (!goals.is_empty() && native.end != NativeEnd::Rejected).then_some(Hit { case, goals, predicted })
     }

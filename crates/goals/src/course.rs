@@ -27,6 +27,20 @@ pub struct Trace<'a> {
 }
 
 impl Trace<'_> {
+    /// The call of the unit under test alone. What probes answered does not tell in which call, and is left out.
+    pub fn of_unit(&self) -> Trace<'_> {
+        let before = self.before_unit.min(self.events.len());
+        Trace {
+            calls: &self.calls[self.calls.len().saturating_sub(1)..],
+            events: &self.events[before..],
+            readings: &[],
+            before_unit: 0,
+            up_to_end: self.up_to_end.map(|end| end.saturating_sub(before)),
+            undefined_from: self.undefined_from.map(|(events, _)| (events.saturating_sub(before), 0)),
+            ..*self
+        }
+    }
+
     /// The part of it that lies before all undefined behaviour.
     pub fn defined(&self) -> Trace<'_> {
         let Some((events, readings)) = self.undefined_from else { return *self };
